@@ -1,0 +1,129 @@
+"""From a manifest to the objects of one driver instance."""
+
+from __future__ import annotations
+
+import base64
+import io
+import zipfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment, StrictUndefined
+
+from drivers.manifest import DriverManifest
+
+Object = dict[str, Any]
+
+PYTHON_IMAGE = "localhost/dra-conformance/python:1"
+RUN_LABEL = "dra-conformance/run"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One installation of a driver; everything that exists twice in the world derives from `id`."""
+
+    manifest: DriverManifest
+    id: str
+    run: str
+    version: str
+    node_selector: dict[str, str]
+    faults: tuple[str, ...] = ()
+    seamless: bool = True
+    image: str = PYTHON_IMAGE
+    names: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Work out the names once."""
+        known = {"id": self.id, "namespace": f"dra-{self.id}", "prefix": f"driver-{self.id}"}
+        known["name"] = self.manifest.name.format(**known)
+        object.__setattr__(self, "names", known)
+
+    @property
+    def name(self) -> str:
+        """The driver name, as in slices and allocation results."""
+        return self.names["name"]
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the driver's pods and of the workload that uses it."""
+        return self.names["namespace"]
+
+    @property
+    def daemon_set(self) -> str:
+        """Name of the DaemonSet."""
+        return self.manifest.workload.daemon_set.format(**self.names)
+
+    @property
+    def service_account(self) -> str:
+        """Name of the ServiceAccount the driver runs as."""
+        return self.manifest.workload.service_account.format(**self.names)
+
+    @property
+    def container(self) -> str:
+        """The container that serves the DRA socket."""
+        return self.manifest.workload.container
+
+    @property
+    def device_class(self) -> str:
+        """Name of the DeviceClass that selects this driver's devices."""
+        return self.manifest.device_class.format(**self.names)
+
+    def upgraded(self) -> Instance:
+        """The same installation at the manifest's other version; without one, this version again."""
+        return replace(self, version=self.manifest.upgrade.version) if self.manifest.upgrade else self
+
+
+def render(instance: Instance) -> list[Object]:
+    """All objects of an instance, namespace excluded, in the order in which they are to be created."""
+    variables = {
+        **instance.names,
+        "run": instance.run,
+        "image": instance.image,
+        "version": instance.version,
+        "seamless": instance.seamless,
+        "faults": list(instance.faults),
+        "devices": instance.manifest.devices_per_node or 4,
+        "node_selector": instance.node_selector,
+    }
+    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701
+    objects: list[Object] = []
+    if instance.manifest.install.code:
+        objects.append(_code(instance, instance.manifest.install.code))
+    for file in instance.manifest.install.files:
+        text = environment.from_string(file.read_text()).render(variables)
+        objects.extend(document for document in yaml.safe_load_all(text) if document)
+    for item in objects:
+        item["metadata"].setdefault("labels", {})[RUN_LABEL] = instance.run
+    return objects
+
+
+def _code(instance: Instance, source: Path) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": f"{instance.names['prefix']}-code", "namespace": instance.namespace},
+        "binaryData": {"code.zip": base64.b64encode(archive(source)).decode()},
+    }
+
+
+def archive(source: Path) -> bytes:
+    """A zip that Python can import from: a single module, or a package under its full dotted path."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target:
+        if source.is_file():
+            _add(target, source, source.name)
+        else:
+            root = source
+            while (root.parent / "__init__.py").exists():
+                root = root.parent
+                _add(target, root / "__init__.py", f"{root.name}/__init__.py")
+            for file in sorted(source.rglob("*.py")):
+                _add(target, file, str(file.relative_to(root.parent)))
+    return buffer.getvalue()
+
+
+def _add(target: zipfile.ZipFile, file: Path, name: str) -> None:
+    """Add one file without its time stamp, so that equal sources give equal archives."""
+    target.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), file.read_text(), zipfile.ZIP_DEFLATED)
