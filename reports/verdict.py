@@ -1,0 +1,156 @@
+"""From results to verdicts and to the exit code.
+
+The plan, not the run, is what gets judged: a planned check without a result is `not-run`. One check at a time:
+
+| outcome | core | extended | advisory |
+|---|---|---|---|
+| passed | conformant | conformant | conformant |
+| failed | non-conformant | non-conformant | conformant |
+| not-supported, not-applicable | partial | conformant | conformant |
+| inconclusive, exempt | partial | partial | conformant |
+| error, not-run | partial | partial | partial |
+
+* A core check is a must: only `passed` satisfies it, so `conformant` always means that every planned core check passed.
+  A check that some versions, places or drivers cannot be held to is therefore an extended one: a must *if*, and
+  `not-supported` (declared) and `not-applicable` (version, capability, mode) both say that the *if* does not hold here.
+* What an advisory check finds never counts. That it found nothing because the suite broke or left it out does: that is
+  a defect of the run.
+* A practice of which no check was executed is `partial` at best, and so is a run without any practice.
+* A timeout raised above its conformant maximum makes every practice `partial` at best: all of them waited by it.
+* A crash of the suite makes the run `partial` at best. A violated invariant makes the run `non-conformant`, whichever
+  check was looking: the cluster broke a promise.
+
+The exit code follows the verdict: 1 as soon as something failed (a failure that was seen stays true when the suite
+broke later), else 4 when a check ended in `error` or the suite crashed, else 3 for `partial`, else 0.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reports.model import (
+    OUTCOMES,
+    PRACTICES,
+    CatalogueEntry,
+    CheckResult,
+    ExitCode,
+    PracticeResult,
+    TimeoutUse,
+    Verdict,
+)
+
+_SEVERITY: dict[Verdict, int] = {"conformant": 0, "partial": 1, "non-conformant": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What `judge` found: `checks` has every planned check in the order of the plan, `not-run` where none reported.
+
+    `reasons` are sentences that say why the verdict is not `conformant`, the worst first; empty when it is.
+    """
+
+    verdict: Verdict
+    exit_code: ExitCode
+    practices: tuple[PracticeResult, ...]
+    checks: tuple[CheckResult, ...]
+    reasons: tuple[str, ...]
+
+
+def judge(
+    planned: Sequence[CatalogueEntry],
+    results: Mapping[str, CheckResult],
+    *,
+    timeouts: Iterable[TimeoutUse] = (),
+    violations: Collection[str] = (),
+    crash: str | None = None,
+) -> Judgement:
+    """Compare results by id with the plan: the catalogue entries of the chosen practices.
+
+    `crash` says what broke the suite outside any check, None when nothing did. A result that no entry planned is kept
+    and can spoil a verdict, but cannot earn one.
+    """
+    checks = [results.get(entry.id) or not_run(entry) for entry in planned]
+    plan = {entry.id for entry in planned}
+    checks += [result for name, result in results.items() if name not in plan]
+    stretched = [timeout for timeout in timeouts if timeout.exceeded]
+    practices = []
+    reasons: list[tuple[Verdict, str]] = [("non-conformant", f"invariant violated: {text}") for text in violations]
+    for practice in PRACTICES:
+        of_practice = [check for check in checks if check.practice == practice]
+        if not of_practice:
+            continue
+        found = [(verdict_allowed_by(check), _sentence(check)) for check in of_practice]
+        if not any(check.outcome in ("passed", "failed") for check in of_practice if check.id in plan):
+            found.append(("partial", f"{practice}: no check was executed"))
+        reasons += [reason for reason in found if reason[0] != "conformant"]
+        verdict = _worst(verdict for verdict, _ in found)
+        practices.append(
+            PracticeResult(
+                name=practice,
+                verdict=_worst([verdict, "partial"]) if stretched else verdict,
+                counts={outcome: sum(check.outcome == outcome for check in of_practice) for outcome in OUTCOMES},
+            )
+        )
+    reasons += [
+        ("partial", f"timeout {t.name} was {t.used:g} s, a conformant run allows {t.conformant_maximum:g} s")
+        for t in stretched
+    ]
+    if crash:
+        reasons.append(("partial", f"the suite broke: {crash}"))
+    if not practices:
+        reasons.append(("partial", "no check was planned"))
+    verdict = _worst(verdict for verdict, _ in reasons)
+    broken = bool(crash) or any(check.outcome == "error" for check in checks)
+    return Judgement(
+        verdict=verdict,
+        exit_code=_exit_code(verdict, broken),
+        practices=tuple(practices),
+        checks=tuple(checks),
+        reasons=tuple(text for _, text in sorted(reasons, key=lambda reason: -_SEVERITY[reason[0]])),
+    )
+
+
+def verdict_allowed_by(check: CheckResult) -> Verdict:
+    """The best verdict that this check alone still allows (the table above)."""
+    match check.outcome, check.level:
+        case "passed", _:
+            return "conformant"
+        case "error" | "not-run", _:
+            return "partial"
+        case _, "advisory":
+            return "conformant"
+        case "failed", _:
+            return "non-conformant"
+        case "not-supported" | "not-applicable", "extended":
+            return "conformant"
+    return "partial"
+
+
+def not_run(entry: CatalogueEntry, reason: str | None = None) -> CheckResult:
+    """The result of a check that was planned and never reported."""
+    return CheckResult(
+        id=entry.id,
+        practice=entry.practice,
+        claim=entry.claim,
+        level=entry.level,
+        source=entry.source,
+        features=entry.features,
+        outcome="not-run",
+        reason=reason,
+    )
+
+
+def _worst(verdicts: Iterable[Verdict]) -> Verdict:
+    return max(verdicts, key=_SEVERITY.__getitem__, default="conformant")
+
+
+def _exit_code(verdict: Verdict, broken: bool) -> ExitCode:
+    if verdict == "non-conformant":
+        return 1
+    if broken:
+        return 4
+    return 3 if verdict == "partial" else 0
+
+
+def _sentence(check: CheckResult) -> str:
+    because = check.reason or (check.failure.observed if check.failure else "")
+    return f"{check.id} ({check.level}): {check.outcome}" + (f", {because}" if because else "")
