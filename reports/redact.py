@@ -3,7 +3,8 @@
 It removes values and keeps keys, so that a reader still sees that a field was there. It knows: bearer and basic
 authorization, JSON web tokens, bootstrap tokens, PEM blocks, kubeconfig certificates and keys, `data` and `stringData`
 of Secrets (YAML at any depth, JSON, Python representations, and JSON that is quoted inside either), registry
-credentials and users in URLs. Where it cannot tell, it removes rather than keeps.
+credentials and users in URLs. Where it cannot tell, it removes rather than keeps. Terminal colours and characters
+that no file format takes go as well: they can hide a secret from a pattern, and a single one makes XML unreadable.
 """
 
 import re
@@ -64,11 +65,16 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
 def redact(text: str) -> str:
-    """The text without secrets; running it twice changes nothing more.
+    """The text without secrets and without unwritable characters; running it twice changes nothing more.
 
     Give it whole texts: a value that is cut in two at the edge of a chunk may not be recognised.
     """
+    text = _UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", _COLOUR.sub("", text))
     if "Secret" in text:
         text = _redact_yaml_secrets(_redact_json_secrets(text))
     for pattern, replacement in _PATTERNS:

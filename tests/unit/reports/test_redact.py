@@ -186,6 +186,11 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert redact(text) == text
 
 
+def test_colours_do_not_hide_a_secret_and_nothing_unwritable_stays() -> None:
+    clean = redact(f"\x1b[1mAuthorization\x1b[0m: Bearer \x1b[31m{OPAQUE}\x1b[0m \x00\ud800 tab\tand\nline")
+    assert clean == f"Authorization: Bearer {MARK} \N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} tab\tand\nline"
+
+
 def test_all_at_once_in_one_log() -> None:
     clean = redact("\n---\n".join(text for text, _, _ in CORPUS.values()))
     assert [secret for _, gone, _ in CORPUS.values() for secret in gone if len(secret) > 5 and secret in clean] == []
