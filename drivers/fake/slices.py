@@ -1,0 +1,328 @@
+"""ResourceSlices: what should be published, what must change for that, and the worker that keeps it so.
+
+Follows the Go helper (contracts of the kubelet plugin helper, `resourceslicecontroller.go`): the Node owns the slices;
+the generation stays when one update is enough and rises otherwise; obsolete slices go first; nothing is deleted when
+the driver stops. Names are fixed instead of generated, so that two overlapping instances never publish a slice twice.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import threading
+import time
+import zlib
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from drivers.fake.devices import Device, Inventory
+from drivers.fake.faults import Switches
+from drivers.fake.kube import Api, ApiError, Object, SliceWatch
+from drivers.fake.metrics import Metrics
+from drivers.fake.settings import Settings
+
+DEVICES_PER_SLICE = 128
+DEVICES_PER_SLICE_WITH_TAINTS = 64
+NAME_MAX = 253
+
+QUIET_SECONDS = 0.1
+PAUSE_MAX_SECONDS = 5.0
+RETRY_MAX_SECONDS = 15.0
+_MEMORY_SECONDS = 10.0
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Changes that make the published slices the desired ones; `generation` is the pool's afterwards."""
+
+    generation: int
+    deletes: tuple[str, ...]
+    updates: tuple[Object, ...]
+    creates: tuple[Object, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether all is as it should be."""
+        return not (self.deletes or self.updates or self.creates)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The desired pool: one tuple of devices per slice. `count` is the slice count that is claimed for it."""
+
+    name: str
+    driver: str
+    node: str
+    parts: tuple[tuple[Object, ...], ...]
+    count: int
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def slice_name(self, index: int) -> str:
+        """The object name of a slice."""
+        name = f"{index:05x}-{self.driver}-{self.node}"
+        return name if len(name) <= NAME_MAX else f"{name[: NAME_MAX - 9].rstrip('.-')}-{zlib.crc32(name.encode()):08x}"
+
+    def spec(self, index: int, generation: int) -> Object:
+        """The spec of a slice."""
+        return {
+            "driver": self.driver,
+            "nodeName": self.node,
+            "pool": {"name": self.name, "generation": generation, "resourceSliceCount": self.count},
+            "devices": list(self.parts[index]),
+        }
+
+    def body(self, index: int, generation: int, owner: Object) -> Object:
+        """A new slice."""
+        return {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceSlice",
+            "metadata": {
+                "name": self.slice_name(index),
+                "labels": dict(self.labels),
+                "ownerReferences": [owner],
+            },
+            "spec": self.spec(index, generation),
+        }
+
+
+def split(devices: Sequence[Device]) -> tuple[tuple[Object, ...], ...]:
+    """The devices in portions that fit into one slice each; without devices there is one empty portion."""
+    size = DEVICES_PER_SLICE_WITH_TAINTS if any(device.taints for device in devices) else DEVICES_PER_SLICE
+    specs = [device.spec() for device in devices]
+    return tuple(tuple(specs[start : start + size]) for start in range(0, max(len(specs), 1), size))
+
+
+def make_plan(existing: Sequence[Object], pool: Pool, owner: Object, generation_seen: int) -> Plan:
+    """What to change; `generation_seen` is the highest generation known from slices that may be gone by now."""
+    wanted = {pool.slice_name(index): index for index in range(len(pool.parts))}
+    current = {s["metadata"]["name"]: s for s in existing if _is_of(s, pool) and s["metadata"]["name"] in wanted}
+    generation = max([generation_seen, *(s["spec"]["pool"]["generation"] for s in current.values())])
+    changed = [name for name, s in current.items() if not _as_wanted(s, pool.spec(wanted[name], generation), owner)]
+    missing = [name for name in wanted if name not in current]
+    if missing or len(changed) > 1:
+        generation += 1
+        changed = list(current)
+    return Plan(
+        generation=generation,
+        deletes=tuple(s["metadata"]["name"] for s in existing if s["metadata"]["name"] not in current),
+        updates=tuple(_updated(current[name], pool.spec(wanted[name], generation), owner) for name in changed),
+        creates=tuple(pool.body(wanted[name], generation, owner) for name in missing),
+    )
+
+
+def _is_of(item: Object, pool: Pool) -> bool:
+    """Pool name, driver and node of a slice cannot be changed."""
+    return bool(item["spec"]["pool"]["name"] == pool.name)
+
+
+def _as_wanted(item: Object, spec: Object, owner: Object) -> bool:
+    return _comparable(item["spec"]) == _comparable(spec) and item["metadata"].get("ownerReferences") == [owner]
+
+
+def _comparable(spec: Object) -> Object:
+    """A spec without what the API server adds: the time of a taint."""
+    devices = copy.deepcopy(spec.get("devices") or [])
+    for device in devices:
+        for taint in device.get("taints", ()):
+            taint.pop("timeAdded", None)
+    return {**spec, "devices": devices}
+
+
+def _updated(item: Object, spec: Object, owner: Object) -> Object:
+    """The slice with the wanted spec; a taint that stays keeps its time."""
+    times = {
+        (device["name"], taint["key"], taint.get("value"), taint["effect"]): taint["timeAdded"]
+        for device in item["spec"].get("devices") or ()
+        for taint in device.get("taints", ())
+        if "timeAdded" in taint
+    }
+    spec = copy.deepcopy(spec)
+    for device in spec["devices"]:
+        for taint in device.get("taints", ()):
+            if added := times.get((device["name"], taint["key"], taint.get("value"), taint["effect"])):
+                taint["timeAdded"] = added
+    return {**item, "metadata": {**item["metadata"], "ownerReferences": [owner]}, "spec": spec}
+
+
+class SlicePublisher:
+    """Publishes the devices of the node and repairs what others change or delete, within about a second.
+
+    One thread follows the slices, one writes. Whoever wants a look at them calls `look`. Writes that keep being
+    undone by somebody else slow down to one every few seconds.
+    """
+
+    def __init__(
+        self, settings: Settings, api: Api, inventory: Inventory, switches: Switches, metrics: Metrics
+    ) -> None:
+        self._settings = settings
+        self._api = api
+        self._inventory = inventory
+        self._switches = switches
+        self._metrics = metrics
+        self._slices: dict[str, Object] = {}
+        self._lock = threading.Lock()
+        self._listed = threading.Event()
+        self._dirty = threading.Event()
+        self._stopping = threading.Event()
+        self._watch: SliceWatch | None = None
+        self._generation = 0
+        self._writes: deque[float] = deque()
+        self._threads = [
+            threading.Thread(target=self._follow, name="slices-watch", daemon=True),
+            threading.Thread(target=self._work, name="slices-work", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Begin in the background."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End; the slices stay."""
+        self._stopping.set()
+        self._dirty.set()
+        self._listed.set()
+        with self._lock:
+            if self._watch is not None:
+                self._watch.close()
+        for thread in self._threads:
+            thread.join(timeout=2)
+
+    def look(self) -> None:
+        """Ask for a comparison of published and desired slices."""
+        self._metrics.sync_asked()
+        self._dirty.set()
+
+    def delete_all(self) -> None:
+        """Delete every slice of this driver on this node, which a healthy driver never does."""
+        for item in self._api.slices(self._settings.driver_name, self._settings.node_name)[0]:
+            self._api.delete_slice(item["metadata"]["name"])
+
+    def pool(self) -> Pool:
+        """The desired pool."""
+        settings, behaviour = self._settings, self._switches.behaviour
+        parts = split(self._inventory.devices())
+        return Pool(
+            name=behaviour.pool_name(settings),
+            driver=settings.driver_name,
+            node=settings.node_name,
+            parts=parts,
+            count=behaviour.slice_count(len(parts)),
+            labels=settings.labels,
+        )
+
+    def _follow(self) -> None:
+        pause = 1.0
+        while not self._stopping.is_set():
+            try:
+                self._follow_once()
+                pause = 1.0
+            except ApiError as error:
+                if not self._stopping.is_set() and error.status != 410:
+                    _LOG.warning("following slices: %s; again in %.0f s", error, pause)
+                    self._stopping.wait(pause)
+                    pause = min(pause * 2, RETRY_MAX_SECONDS)
+
+    def _follow_once(self) -> None:
+        driver, node = self._settings.driver_name, self._settings.node_name
+        items, version = self._api.slices(driver, node)
+        with self._lock:
+            self._slices = {item["metadata"]["name"]: item for item in items}
+        self._listed.set()
+        self.look()
+        watch = self._api.watch_slices(driver, node, version)
+        with self._lock:
+            self._watch = watch
+            if self._stopping.is_set():
+                watch.close()
+        for kind, item in watch:
+            if self._learn(kind, item):
+                self.look()
+
+    def _learn(self, kind: str, item: Object) -> bool:
+        """Take in a change; whether it was news."""
+        name = item["metadata"]["name"]
+        with self._lock:
+            known = self._slices.get(name)
+            if kind == "DELETED":
+                if known is None or known["metadata"]["uid"] != item["metadata"]["uid"]:
+                    return False
+                del self._slices[name]
+                return True
+            if known is not None and _version(known) >= _version(item):
+                return False
+            self._slices[name] = item
+            return True
+
+    def _work(self) -> None:
+        self._listed.wait()
+        retry = 1.0
+        while not self._stopping.is_set():
+            self._dirty.wait()
+            if self._stopping.wait(self._pause()):
+                return
+            self._dirty.clear()
+            start = time.monotonic()
+            try:
+                self._sync()
+                retry = 1.0
+            except ApiError as error:
+                _LOG.warning("publishing slices: %s; again in %.0f s", error, retry)
+                self._metrics.sync_failed()
+                self._relist()
+                self._stopping.wait(retry)
+                retry = min(retry * 2, RETRY_MAX_SECONDS)
+                self._dirty.set()
+            self._metrics.sync_done(time.monotonic() - start)
+
+    def _pause(self) -> float:
+        """How long to let further changes gather: longer, the more was written in the last seconds."""
+        while self._writes and self._writes[0] < time.monotonic() - _MEMORY_SECONDS:
+            self._writes.popleft()
+        return min(QUIET_SECONDS * 2.0 ** len(self._writes), PAUSE_MAX_SECONDS)
+
+    def _relist(self) -> None:
+        """Forget the own view, which may be behind: a new list follows."""
+        with self._lock:
+            if self._watch is not None:
+                self._watch.close()
+
+    def _sync(self) -> None:
+        owner = self._owner()
+        with self._lock:
+            existing = list(self._slices.values())
+        self._generation = max([self._generation, *(s["spec"]["pool"]["generation"] for s in existing)])
+        pool = self.pool()
+        plan = make_plan(existing, pool, owner, self._generation)
+        plan = self._switches.behaviour.amend(plan, pool, existing, owner)
+        if plan.empty:
+            return
+        self._writes.append(time.monotonic())
+        _LOG.info(
+            "pool generation %d: %d slices deleted, %d updated, %d created",
+            plan.generation,
+            len(plan.deletes),
+            len(plan.updates),
+            len(plan.creates),
+        )
+        for name in plan.deletes:
+            self._api.delete_slice(name)
+            with self._lock:
+                self._slices.pop(name, None)
+        for item in plan.updates:
+            self._learn("MODIFIED", self._api.update_slice(item))
+        for item in plan.creates:
+            self._learn("ADDED", self._api.create_slice(item))
+        self._generation = plan.generation
+
+    def _owner(self) -> Object:
+        node = self._api.node(self._settings.node_name)["metadata"]
+        return {"apiVersion": "v1", "kind": "Node", "name": node["name"], "uid": node["uid"], "controller": True}
+
+
+def _version(item: Mapping[str, Any]) -> int:
+    return int(item["metadata"]["resourceVersion"])
