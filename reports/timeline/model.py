@@ -1,11 +1,12 @@
 """What happened when, as bars in lanes: driver instances, registrations, slices, claims, pods and disturbances.
 
 A phase of a lane (Pending, then Running) is a bar of its own that begins where the one before it ends. Times are
-seconds since the epoch; readers see seconds since the origin.
+seconds since the origin, which itself is in seconds since the epoch.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
 from reports.redact import redact
@@ -50,12 +51,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """All that a picture shows. `origin` is the moment that is called 0."""
+    """All that a picture shows. `origin` is the moment that is called 0, in seconds since the epoch."""
 
     title: str
     origin: float
-    bars: tuple[Bar, ...]
-    marks: tuple[Mark, ...] = ()
+    bars: Sequence[Bar]
+    marks: Sequence[Mark] = ()
 
     def redacted(self) -> "Timeline":
         """The same with every text fit to leave."""
@@ -70,11 +71,11 @@ class Timeline:
         )
 
     def span(self) -> tuple[float, float]:
-        """The first and the last moment in seconds since the origin, at least a tenth of a second apart."""
-        moments = [self.origin, *(mark.at for mark in self.marks)]
+        """The first and the last moment, at least a tenth of a second apart."""
+        moments = [mark.at for mark in self.marks]
         moments += [moment for bar in self.bars for moment in (bar.start, bar.end) if moment is not None]
-        first, last = min(moments) - self.origin, max(moments) - self.origin
-        return first, max(last, first + 0.1)
+        moments = moments or [0.0]
+        return min(moments), max(*moments, min(moments) + 0.1)
 
     def lanes(self) -> Iterator[tuple[BarKind, str, list[Bar]]]:
         """The lanes by kind, then by their first bar; the bars of a lane in the order of time."""
@@ -98,7 +99,26 @@ class Timeline:
         return tones
 
 
-def in_order(marks: tuple[Mark, ...]) -> list[Mark]:
+def to_json(timeline: Timeline) -> str:
+    """A timeline for a file, to be drawn later or elsewhere."""
+    return json.dumps(asdict(timeline))
+
+
+def from_json(text: str) -> Timeline:
+    """Read what `to_json` wrote.
+
+    Raises ValueError, KeyError or TypeError for anything else.
+    """
+    fields = json.loads(text)
+    return Timeline(
+        title=fields["title"],
+        origin=fields["origin"],
+        bars=tuple(Bar(**bar) for bar in fields["bars"]),
+        marks=tuple(Mark(**mark) for mark in fields["marks"]),
+    )
+
+
+def in_order(marks: Sequence[Mark]) -> list[Mark]:
     """Marks by time: the order in which picture and text number them."""
     return sorted(marks, key=lambda mark: (mark.at, mark.label))
 

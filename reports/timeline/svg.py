@@ -143,8 +143,8 @@ def _draw_lane(axes: "Axes", timeline: Timeline, row: int, bars: list[Bar]) -> N
     left, right = axes.get_xlim()
     inch = (right - left) / (_WIDTH - _GUTTER - _RIGHT)
     for number, bar in enumerate(bars):
-        start = bar.start - timeline.origin
-        end = right if bar.end is None else max(bar.end - timeline.origin, start + 0.03 * inch)
+        start = bar.start
+        end = right if bar.end is None else max(bar.end, start + 0.03 * inch)
         tone = _tone(timeline, bar)
         axes.barh(
             row + 0.5, end - start, left=start, height=0.7, color=TINTS[bar.kind], edgecolor=INK, linewidth=0.7,
@@ -152,7 +152,7 @@ def _draw_lane(axes: "Axes", timeline: Timeline, row: int, bars: list[Bar]) -> N
         )  # fmt: skip
         if bar.end is None:
             axes.plot(right, row + 0.5, ">", color=INK, markersize=5, clip_on=False)
-        following = bars[number + 1].start - timeline.origin if number + 1 < len(bars) else right
+        following = bars[number + 1].start if number + 1 < len(bars) else right
         needed = (len(bar.label) * _CHARACTER + 0.12) * inch
         if bar.label == bar.lane:
             continue
@@ -167,7 +167,7 @@ def _draw_lane(axes: "Axes", timeline: Timeline, row: int, bars: list[Bar]) -> N
 
 def _draw_marks(axes: "Axes", timeline: Timeline, places: dict[str, int]) -> None:
     for number, (mark, step) in enumerate(zip(in_order(timeline.marks), _steps(timeline), strict=True), 1):
-        at = mark.at - timeline.origin
+        at = mark.at
         colour, style = (SEVERE, "-") if mark.severe else (INK, ":")
         row = places.get(mark.lane or "")
         top, bottom = (0.0, axes.get_ylim()[0]) if row is None else (row + 0.05, row + 0.95)
@@ -198,7 +198,7 @@ def _marks_in_words(timeline: Timeline) -> list[tuple[str, str, str]]:
     lines = []
     for number, mark in enumerate(in_order(timeline.marks), 1):
         first, *more = textwrap.wrap(f"{mark.lane}: {mark.label}" if mark.lane else mark.label, 110) or [""]
-        lines.append((f"✗{number}" if mark.severe else str(number), f"{mark.at - timeline.origin:+.1f} s", first))
+        lines.append((f"✗{number}" if mark.severe else str(number), f"{mark.at:+.1f} s", first))
         lines += [("", "", line) for line in more]
     return lines
 

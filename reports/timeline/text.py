@@ -15,7 +15,7 @@ def to_text(timeline: Timeline, width: int = 100) -> str:
     tones = timeline.tones()
 
     def column(moment: float) -> int:
-        return min(int((moment - timeline.origin - first) / (last - first) * columns), columns - 1)
+        return min(int((moment - first) / (last - first) * columns), columns - 1)
 
     left, right = f"{first:.1f} s", f"{last:.1f} s"
     rows = [timeline.title, " " * gutter + left + right.rjust(columns - len(left))]
@@ -40,12 +40,12 @@ def to_text(timeline: Timeline, width: int = 100) -> str:
     rows.append("")
     for number, mark in enumerate(in_order(timeline.marks), 1):
         where = f"{mark.lane}: " if mark.lane else ""
-        rows.append(f"{'X' if mark.severe else '|'} {number}. {mark.at - timeline.origin:+.2f} s  {where}{mark.label}")
+        rows.append(f"{'X' if mark.severe else '|'} {number}. {mark.at:+.2f} s  {where}{mark.label}")
     for _, name, bars in timeline.lanes():
-        stretches = ", ".join(f"{bar.label} {_stretch(bar, timeline.origin)}" for bar in bars)
+        stretches = ", ".join(f"{bar.label} {_stretch(bar)}" for bar in bars)
         rows.append(f"{name}: {stretches}")
     return "\n".join(rows) + "\n"
 
 
-def _stretch(bar: Bar, origin: float) -> str:
-    return f"{bar.start - origin:.2f} s to " + ("the end" if bar.end is None else f"{bar.end - origin:.2f} s")
+def _stretch(bar: Bar) -> str:
+    return f"{bar.start:.2f} s to " + ("the end" if bar.end is None else f"{bar.end:.2f} s")

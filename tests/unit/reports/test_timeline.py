@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from reports.timeline import Bar, Mark, Timeline, render_svg, to_text
+from reports.timeline import Bar, Mark, Timeline, from_json, render_svg, to_json, to_text
 from reports.timeline.svg import INK, PAPER, SEVERE, TINTS
 
 ORIGIN = 1_800_000_000.0
@@ -16,20 +16,20 @@ ORIGIN = 1_800_000_000.0
 def upgrade() -> Timeline:
     """Two driver pods overlap on a node while eight claim pods start; the slice of the node is gone for a while."""
     bars = [
-        Bar("rollout", "maxSurge 1", ORIGIN + 8, ORIGIN + 21, "disturbance"),
-        Bar("plugin-7xk2p", "v1", ORIGIN - 2, ORIGIN + 17, "driver-pod"),
-        Bar("plugin-q9d4z", "v2", ORIGIN + 9, None, "driver-pod"),
-        Bar("worker/d.fake.dra", "generation 1", ORIGIN - 1, ORIGIN + 16, "slice"),
-        Bar("worker/d.fake.dra", "generation 2", ORIGIN + 21, None, "slice"),
+        Bar("rollout", "maxSurge 1", 8, 21, "disturbance"),
+        Bar("plugin-7xk2p", "v1", -2, 17, "driver-pod"),
+        Bar("plugin-q9d4z", "v2", 9, None, "driver-pod"),
+        Bar("worker/d.fake.dra", "generation 1", -1, 16, "slice"),
+        Bar("worker/d.fake.dra", "generation 2", 21, None, "slice"),
     ]
     for number in range(8):
-        start = ORIGIN + 1 + 3 * number
+        start = 1 + 3 * number
         bars.append(Bar(f"claim-pod-{number}", "Pending", start, start + 0.6, "pod"))
         bars.append(Bar(f"claim-pod-{number}", "Running", start + 0.6, None, "pod"))
     marks = (
-        Mark(None, ORIGIN + 8, "rollout begins"),
-        Mark(None, ORIGIN + 16, "no slice for 4.7 s", severe=True),
-        Mark("claim-pod-5", ORIGIN + 17, "FailedPrepareDynamicResources", severe=True),
+        Mark(None, 8, "rollout begins"),
+        Mark(None, 16, "no slice for 4.7 s", severe=True),
+        Mark("claim-pod-5", 17, "FailedPrepareDynamicResources", severe=True),
     )
     return Timeline("slices-continuous <on> worker & co", ORIGIN, tuple(bars), marks)
 
@@ -96,10 +96,9 @@ def test_nothing_reaches_out_of_the_picture() -> None:
 @pytest.mark.parametrize("seconds", [0.0, 0.2, 90.0, 4000.0])
 def test_any_number_of_bars_and_any_length(number: int, seconds: float) -> None:
     bars = tuple(
-        Bar(f"pod-{index}-{'x' * index}", f"name-{index}", ORIGIN + index, ORIGIN + index + seconds, "pod")
-        for index in range(number)
+        Bar(f"pod-{index}-{'x' * index}", f"name-{index}", index, index + seconds, "pod") for index in range(number)
     )
-    timeline = Timeline("many", ORIGIN, bars, (Mark("no such lane", ORIGIN + 1, ""), Mark(None, ORIGIN + 1, "x" * 400)))
+    timeline = Timeline("many", ORIGIN, bars, (Mark("no such lane", 1, ""), Mark(None, 1, "x" * 400)))
     svg, text = render_svg(timeline), to_text(timeline)
     assert float(ET.fromstring(svg).get("height", "0pt").removesuffix("pt")) < 72 * 20
     assert all(f"pod-{index}-" in text for index in range(number))
@@ -118,8 +117,12 @@ def test_text_for_a_terminal() -> None:
 
 
 def test_secrets_do_not_leave_in_pictures() -> None:
-    timeline = Timeline("t", ORIGIN, (), (Mark(None, ORIGIN, "sent Authorization: Bearer abcdefgh\x00"),))
+    timeline = Timeline("t", ORIGIN, (), (Mark(None, 0, "sent Authorization: Bearer abcdefgh\x00"),))
     assert "abcdefgh" not in render_svg(timeline) + to_text(timeline)
+
+
+def test_a_timeline_survives_a_file() -> None:
+    assert from_json(to_json(upgrade())) == upgrade()
 
 
 def test_matplotlib_is_loaded_only_to_draw() -> None:
