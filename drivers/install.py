@@ -87,7 +87,7 @@ def render(instance: Instance) -> list[Object]:
         "devices": instance.manifest.devices_per_node or 4,
         "node_selector": instance.node_selector,
     }
-    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701
+    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
     objects: list[Object] = []
     if instance.manifest.install.code:
         objects.append(_code(instance, instance.manifest.install.code))

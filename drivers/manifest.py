@@ -118,7 +118,9 @@ def load(reference: str) -> DriverManifest:
         path = Path(reference)
     if not path.is_file():
         known = known_drivers()
-        raise ManifestError(f"unknown driver {reference!r}: neither a file nor one of {', '.join(known)}{_near(reference, known)}")
+        raise ManifestError(
+            f"unknown driver {reference!r}: neither a file nor one of {', '.join(known)}{_near(reference, known)}"
+        )
     text = path.read_text()
     try:
         data = yaml.safe_load(text)
@@ -126,7 +128,9 @@ def load(reference: str) -> DriverManifest:
     except yaml.YAMLError as error:
         raise ManifestError(f"{path}: not YAML: {error}") from error
     if not isinstance(data, dict):
-        raise ManifestError(f"{path}: a driver manifest is a mapping that begins with `apiVersion: dra.conformance/v1alpha1`")
+        raise ManifestError(
+            f"{path}: a driver manifest is a mapping that begins with `apiVersion: dra.conformance/v1alpha1`"
+        )
     try:
         manifest = DriverManifest.model_validate(data)
     except ValidationError as error:

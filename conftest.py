@@ -1,0 +1,21 @@
+"""Hooks only: options, and the run that a conformance session makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from fixtures import options, run
+
+pytest_plugins = ["fixtures.stage"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option group `dra`."""
+    options.add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker of checks and, when suites are run, the run itself."""
+    config.addinivalue_line("markers", "dra_check(check): one conformance check; use fixtures.checks.check")
+    run.begin(config)

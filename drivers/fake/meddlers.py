@@ -1,0 +1,69 @@
+"""Small controllers that do what careless automation does: `python3 -m drivers.fake.meddlers DEED NAMESPACE DAEMONSET`.
+
+They run in a cluster next to a driver, planted by a saboteur.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from kubernetes import client, config, watch
+
+FORCE_AFTER = 8.0
+
+
+def force_delete(namespace: str, _daemon_set: str) -> None:
+    """Force-delete each pod that still exists some seconds after it should have ended."""
+    core = client.CoreV1Api()
+
+    def finish(name: str) -> None:
+        try:
+            core.delete_namespaced_pod(name=name, namespace=namespace, grace_period_seconds=0)
+        except client.ApiException as error:
+            if error.status != 404:
+                raise
+
+    doomed: set[str] = set()
+    for event in _events(core.list_namespaced_pod, namespace=namespace):
+        metadata = event["object"]["metadata"]
+        if event["type"] != "DELETED" and metadata.get("deletionTimestamp") and metadata["uid"] not in doomed:
+            doomed.add(metadata["uid"])
+            wait = FORCE_AFTER + metadata.get("deletionGracePeriodSeconds", 0)
+            threading.Timer(wait, finish, [metadata["name"]]).start()
+
+
+def remove_on_cordon(namespace: str, daemon_set: str) -> None:
+    """Keep the driver away from every cordoned node."""
+    apps = client.AppsV1Api()
+    cordoned: set[str] = set()
+    for event in _events(client.CoreV1Api().list_node):
+        node = event["object"]
+        now = cordoned - {node["metadata"]["name"]}
+        if node["spec"].get("unschedulable"):
+            now = now | {node["metadata"]["name"]}
+        if now != cordoned:
+            cordoned = now
+            apps.patch_namespaced_daemon_set(name=daemon_set, namespace=namespace, body=_excluding(cordoned))
+
+
+def _excluding(nodes: set[str]) -> dict[str, Any]:
+    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(nodes)}]}
+    required = {"nodeSelectorTerms": [term]} if nodes else None
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    return {"spec": {"template": {"spec": {"affinity": affinity}}}}
+
+
+def _events(listing: Callable[..., Any], **where: str) -> Any:
+    while True:
+        for event in watch.Watch().stream(listing, timeout_seconds=600, **where):
+            yield {"type": event["type"], "object": event["raw_object"]}
+
+
+DEEDS: dict[str, Callable[[str, str], None]] = {"force-delete": force_delete, "remove-on-cordon": remove_on_cordon}
+
+if __name__ == "__main__":
+    config.load_incluster_config()
+    DEEDS[sys.argv[1]](*sys.argv[2:4])

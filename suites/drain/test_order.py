@@ -1,0 +1,28 @@
+"""A drain ends the driver last, if at all."""
+
+from __future__ import annotations
+
+from fixtures.checks import check
+from fixtures.drain import Drains, stays_ready_until_gone
+from fixtures.driver import Driver
+from fixtures.workloads import Workloads
+
+
+@check(
+    "drain.order.driver-last",
+    level="core",
+    source="GP-6",
+    hint="tie the driver's life on a node to its claims there, not to the node being schedulable",
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_driver_last(driver: Driver, workloads: Workloads, quiet_node: str, drains: Drains) -> None:
+    """During a drain the driver stays Ready until the last pod that holds its devices on the node is gone."""
+    workloads.template("single")
+    pods = ["quick", "slow"]
+    workloads.pod("quick", templates={"device": "single"}, node=quiet_node)
+    workloads.pod("slow", templates={"device": "single"}, node=quiet_node, linger=6)
+    for pod in pods:
+        workloads.running(pod)
+    with drains.draining(quiet_node):
+        stays_ready_until_gone(driver, quiet_node, pods)

@@ -1,0 +1,21 @@
+"""The driver's health answer is used."""
+
+from __future__ import annotations
+
+from fixtures.checks import check
+from fixtures.driver import Driver
+from fixtures.outcomes import expect
+from fixtures.probes import liveness_problems
+
+
+@check(
+    "liveness.probe.declared",
+    level="core",
+    source="GP-5",
+    hint="serve grpc.health.v1 and name its port as livenessProbe of the container that serves the DRA socket",
+    capabilities=("node-shell",),
+)
+def test_declared(driver: Driver) -> None:
+    """Each container that serves a DRA socket has a liveness probe on a port that is served."""
+    problems = liveness_problems(driver)
+    expect(not problems, "a liveness probe on a served port", "; ".join(problems))

@@ -1,0 +1,28 @@
+"""The metrics that the page tells admins to watch."""
+
+from __future__ import annotations
+
+from fixtures.checks import check
+from fixtures.driver import Driver
+from fixtures.outcomes import expect
+from fixtures.page_metrics import missing
+from fixtures.run.scene import Scene
+from fixtures.workloads import Workloads
+
+
+@check(
+    "scale.metrics.exposed",
+    level="core",
+    source="GP-8",
+    hint="let the component serve the metric; a driver serves those of the kubeletplugin helper on a port",
+)
+def test_exposed(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+    """Each metric that the page names exists with its labels once a claim was prepared and unprepared."""
+    node = driver.nodes[0]
+    workloads.template("single")
+    workloads.pod("holder", templates={"device": "single"}, node=node)
+    workloads.running("holder")
+    workloads.delete("holder")
+    workloads.gone("holder")
+    absent = missing(scene.kube, scene.handle, driver, node)
+    expect(not absent, "every metric of the page is served", f"missing: {'; '.join(absent)}")

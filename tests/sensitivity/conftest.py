@@ -1,0 +1,59 @@
+"""One cluster for all saboteurs: made before the first, deleted after the last."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from fixtures.cluster.errors import ClusterError
+from fixtures.options import OPTIONS
+from fixtures.run.place import SESSION_VARIABLE
+from fixtures.run.topology import Clusters, clusters
+
+DEFAULTS = {
+    option.name: os.environ.get(f"DRA_{option.name.upper().replace('-', '_')}", option.default) for option in OPTIONS
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--matrix", action="store_true", help="run each saboteur against all checks of its practices")
+
+
+class Cluster:
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.directory = Path(tempfile.mkdtemp(prefix="dra-session-"))
+        os.environ[SESSION_VARIABLE] = str(self.directory)
+
+    def clusters(self) -> Clusters:
+        return clusters(self.directory, DEFAULTS["kubernetes"], DEFAULTS["node-image"], self.say)
+
+    def say(self, text: str) -> None:
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        assert reporter is not None
+        reporter.write_line(text, flush=True)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        if self.config.option.collectonly:
+            return
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            self.clusters().ensure("standard")
+        except ClusterError as error:
+            pytest.exit(str(error), returncode=2)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        self.clusters().close(keep=DEFAULTS["keep"] == "always")
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput") and SESSION_VARIABLE not in os.environ:
+        config.pluginmanager.register(Cluster(config), "dra-cluster")

@@ -1,0 +1,60 @@
+"""Each saboteur is caught by exactly the checks it declares; a healthy driver by none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from drivers.saboteurs import REGISTRY, Saboteur
+from fixtures.catalogue import FILE, SUITES
+from reports.model import Report, load_catalogue
+
+CHECKS = [entry.id for entry in load_catalogue(FILE)]
+PANEL = ("rbac.operator.manages-claims", "driver.slices.pool-per-node", "driver.prepare.device-visible")
+LIMIT = 1200
+
+
+def run_suite(directory: Path, *options: str) -> tuple[Report, int]:
+    """Run the suites as a user would, on the session's cluster; returns the report and the exit code."""
+    command = [sys.executable, "-m", "pytest", str(SUITES), "-p", "no:cacheprovider", f"--dra-report-dir={directory}"]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    done = subprocess.run(
+        [*command, *options],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        env=environment,
+        cwd=SUITES.parent,
+        check=False,
+    )
+    print(done.stdout[-20000:], done.stderr[-5000:])
+    written = list(directory.glob("*/conformance-report.json"))
+    assert written, f"no report, exit {done.returncode}"
+    return Report.model_validate_json(written[0].read_text()), done.returncode
+
+
+def outcomes(report: Report) -> dict[str, str]:
+    return {check.id: check.outcome for check in report.checks if check.outcome != "not-run"}
+
+
+@pytest.mark.parametrize("saboteur", [pytest.param(s, id=s.id) for s in REGISTRY.values()])
+def test_saboteur_is_caught_by_what_it_breaks(
+    saboteur: Saboteur, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    practices = {check.partition(".")[0] for check in saboteur.breaks}
+    others = [c for c in CHECKS if c.partition(".")[0] in practices] if request.config.getoption("matrix") else PANEL
+    chosen = [*saboteur.breaks, *(check for check in others if check not in saboteur.breaks)]
+    report, code = run_suite(tmp_path, f"--dra-saboteur={saboteur.id}", f"--dra-check={','.join(chosen)}")
+    assert outcomes(report) == {check: "failed" if check in saboteur.breaks else "passed" for check in chosen}
+    assert code == 1
+
+
+def test_healthy_driver_fails_nothing(tmp_path: Path) -> None:
+    report, code = run_suite(tmp_path, "-n", "4", "--dist", "worksteal")
+    assert outcomes(report) == dict.fromkeys(CHECKS, "passed")
+    assert report.verdict == "conformant"
+    assert code == 0
