@@ -6,7 +6,7 @@ from fixtures.checks import check
 from fixtures.driver import Driver
 from fixtures.outcomes import expect
 from fixtures.page_metrics import missing
-from fixtures.run.scene import Scene
+from fixtures.scene import Scene
 from fixtures.workloads import Workloads
 
 

@@ -7,7 +7,7 @@ from fixtures.checks import check
 from fixtures.driver import Driver
 from fixtures.outcomes import expect
 from fixtures.rollouts import roll_out_under_load
-from fixtures.run.scene import Scene
+from fixtures.scene import Scene
 from fixtures.workloads import Workloads
 
 # The kubelet retries a failed prepare after 60 to 90 s; noise of a busy machine is far below that.
