@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 CATALOG = Path(__file__).parent / "catalog"
@@ -18,6 +19,32 @@ Feature = Literal["rolling-update", "health-service", "device-health", "shared-c
 
 class ManifestError(Exception):
     """A manifest that cannot be used; the message says file, line, key and the nearest right one."""
+
+
+def _placeholders(*known: str) -> AfterValidator:
+    """Only these stand in braces."""
+
+    def check(text: str) -> str:
+        try:
+            text.format(**dict.fromkeys(known, ""))
+        except (KeyError, IndexError, AttributeError, ValueError) as error:
+            shown = ", ".join(f"{{{name}}}" for name in known)
+            raise ValueError(f"{text!r} has a placeholder that is none of {shown}") from error
+        return text
+
+    return AfterValidator(check)
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from error
+    return text
+
+
+Naming = Annotated[str, _placeholders("id", "namespace", "prefix", "name")]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class _Strict(BaseModel):
@@ -56,8 +83,8 @@ class Upgrade(_Strict):
 class Workload(_Strict):
     """Where the driver's pods are found; `{prefix}` stands for the instance's object name prefix."""
 
-    daemon_set: str
-    service_account: str
+    daemon_set: Naming
+    service_account: Naming
     container: str
 
 
@@ -68,14 +95,14 @@ class Proof(_Strict):
     `{driver}`, `{pool}` and `{device}` stand for the allocation result.
     """
 
-    env: str
-    value: str
+    env: Annotated[str, AfterValidator(_pattern)]
+    value: Annotated[str, _placeholders("driver", "pool", "device")]
 
 
 class Metrics(_Strict):
     """Where the driver serves Prometheus metrics: a port of its pods."""
 
-    port: int
+    port: int = Field(ge=1, le=65535)
 
 
 class DriverManifest(_Strict):
@@ -83,19 +110,19 @@ class DriverManifest(_Strict):
 
     api_version: Literal["dra.conformance/v1alpha1"]
     kind: Literal["DriverUnderTest"]
-    name: str
+    name: Annotated[str, _placeholders("id", "namespace", "prefix")]
     implementation: Implementation
     install: Install
     workload: Workload
-    device_class: str
+    device_class: Naming
     proof: Proof
     upgrade: Upgrade | None = None
     metrics: Metrics | None = None
-    devices_per_node: int | None = None
+    devices_per_node: int | None = Field(default=None, ge=1)
     node_selector: dict[str, str] = {}
     kubelet_root: Path = Path("/var/lib/kubelet")
     features: dict[Feature, Support] = {}
-    timeouts: dict[str, float] = {}
+    timeouts: dict[str, Seconds] = {}
 
     def supports(self, feature: str) -> Support:
         """What the manifest declares for a feature; `unknown` when it says nothing."""
@@ -121,11 +148,13 @@ def load(reference: str) -> DriverManifest:
         raise ManifestError(
             f"unknown driver {reference!r}: neither a file nor one of {', '.join(known)}{_near(reference, known)}"
         )
-    text = path.read_text()
     try:
+        text = path.read_text()
         data = yaml.safe_load(text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
+    except OSError as error:
+        raise ManifestError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise ManifestError(f"{path}: not YAML: {error}") from error
     if not isinstance(data, dict):
         raise ManifestError(
@@ -136,20 +165,33 @@ def load(reference: str) -> DriverManifest:
     except ValidationError as error:
         problems = [_explain(path, node, list(item["loc"]), item["type"], item["msg"]) for item in error.errors()]
         raise ManifestError("\n".join(problems)) from error
-    return manifest.model_copy(update={"install": _absolute(manifest.install, path.parent)})
+    return manifest.model_copy(update={"install": _absolute(manifest.install, path, node)})
 
 
-def _absolute(install: Install, base: Path) -> Install:
-    code = (base / install.code).resolve() if install.code else None
-    files = tuple((base / file).resolve() for file in install.files)
-    for file in (*files, *([code] if code else [])):
+def _absolute(install: Install, path: Path, root: yaml.Node | None) -> Install:
+    files = [(path.parent / file).resolve() for file in install.files]
+    code = (path.parent / install.code).resolve() if install.code else None
+    named: list[tuple[Path, list[str | int]]] = [(f, ["install", "files", i]) for i, f in enumerate(files)]
+    if code:
+        named.append((code, ["install", "code"]))
+    for file, location in named:
         if not file.exists():
-            raise ManifestError(f"{base}: the manifest names {file}, which does not exist")
-    return install.model_copy(update={"files": files, "code": code})
+            raise ManifestError(f"{path}:{_line(root, location)}: `{_place(location)}`: {file} does not exist")
+    return install.model_copy(update={"files": tuple(files), "code": code})
+
+
+def _place(location: list[str | int]) -> str:
+    return ".".join(str(part) for part in location)
 
 
 def _explain(path: Path, root: yaml.Node | None, location: list[str | int], kind: str, message: str) -> str:
-    place = ".".join(str(part) for part in location)
+    if location[-1:] == ["[key]"]:
+        known = list(get_args(Feature))
+        return (
+            f"{path}:{_line(root, location)}: unknown key `{_place(location[:-1])}`{_near(str(location[-2]), known)}; "
+            f"known keys: {', '.join(known)}"
+        )
+    place = _place(location)
     line = _line(root, location)
     if kind == "extra_forbidden":
         known = _known_keys(location[:-1])
