@@ -34,6 +34,7 @@ from reports.model import (
     CheckResult,
     ExitCode,
     PracticeResult,
+    Report,
     TimeoutUse,
     Verdict,
 )
@@ -109,6 +110,17 @@ def judge(
     )
 
 
+def rejudge(report: Report, planned: Sequence[CatalogueEntry] | None = None) -> Judgement:
+    """Judge the checks of a report again, against the plan or, without one, against themselves."""
+    return judge(
+        [_entry(check) for check in report.checks] if planned is None else planned,
+        {check.id: check for check in report.checks},
+        timeouts=report.timeouts,
+        violations=report.invariant_violations,
+        crash=report.crash,
+    )
+
+
 def verdict_allowed_by(check: CheckResult) -> Verdict:
     """The best verdict that this check alone still allows (the table above)."""
     match check.outcome, check.level:
@@ -136,6 +148,17 @@ def not_run(entry: CatalogueEntry, reason: str | None = None) -> CheckResult:
         features=entry.features,
         outcome="not-run",
         reason=reason,
+    )
+
+
+def _entry(check: CheckResult) -> CatalogueEntry:
+    return CatalogueEntry(
+        id=check.id,
+        practice=check.practice,
+        claim=check.claim,
+        level=check.level,
+        source=check.source,
+        features=check.features,
     )
 
 

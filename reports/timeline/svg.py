@@ -1,11 +1,16 @@
-"""Draw a timeline as an SVG: readable in black and white, the same bytes for the same timeline."""
+"""Draw a timeline as an SVG: readable in black and white, the same bytes for the same timeline.
+
+There are two layouts of the same picture: on a phone the names of the lanes stand above their bars, not beside them.
+"""
 
 import hashlib
 import io
 import re
 import textwrap
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reports.timeline.model import HEADINGS, Bar, BarKind, Timeline, in_order, shorten
@@ -27,7 +32,7 @@ TINTS: dict[BarKind, str] = {
 _HATCHES: dict[BarKind, str] = {
     "disturbance": "x",
     "driver-pod": "/",
-    "registration": ".",
+    "registration": "|",
     "slice": "--",
     "claim": "\\",
     "pod": "/",
@@ -35,17 +40,44 @@ _HATCHES: dict[BarKind, str] = {
 # How dense the hatch of a kind is for its first, second, ... label; a kind with one tone takes the second.
 _DENSITIES = (0, 2, 4, 7)
 
-# Inches; the gutter on the left holds the names of the lanes.
-_WIDTH, _GUTTER, _RIGHT, _ROW, _LINE = 9.0, 2.3, 0.25, 0.22, 0.17
-_SIZE = 8
-_CHARACTER = 0.068  # the width of a usual character of that size
+NARROW_SUFFIX = ".narrow.svg"
+
+_SIZE = 8  # points
+_CHARACTER = 0.068  # the width of a usual character of that size, in inches
+_LINE, _LEFT, _RIGHT = 0.17, 0.1, 0.22  # the height of a line of words and the margins, in inches
 _Row = tuple[BarKind, str, list[Bar]]
 
 
-def render_svg(timeline: Timeline) -> str:
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Measures in inches; `gutter` is where the axis begins, `name` how many characters of a lane's name have room."""
+
+    width: float
+    gutter: float
+    lane: float
+    name: int
+    words: int
+    swatches: int
+    ticks: int
+
+    @property
+    def axis(self) -> float:
+        return self.width - self.gutter - _RIGHT
+
+    @property
+    def name_above(self) -> bool:
+        return self.gutter < 1
+
+
+_WIDE = _Layout(width=9.0, gutter=2.3, lane=0.22, name=34, words=110, swatches=4, ticks=9)
+_NARROW = _Layout(width=4.2, gutter=0.14, lane=0.36, name=54, words=46, swatches=2, ticks=6)
+
+
+def render_svg(timeline: Timeline, *, narrow: bool = False) -> str:
     """The picture as a `<svg>` element without prolog: a file of its own, or part of a page.
 
-    Its colours are the constants of this module, so that a page can put its own in their place.
+    The narrow one is 400 pixels wide, for phones, the other one 860. Its colours are the constants of this module, so
+    that a page can put its own in their place.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -56,7 +88,7 @@ def render_svg(timeline: Timeline) -> str:
     with mpl.rc_context(
         {
             "svg.fonttype": "none",
-            "svg.hashsalt": hashlib.sha256(repr(timeline).encode()).hexdigest(),
+            "svg.hashsalt": hashlib.sha256(repr((timeline, narrow)).encode()).hexdigest(),
             "font.family": "sans-serif",
             "font.sans-serif": ["DejaVu Sans"],
             "font.size": _SIZE,
@@ -68,48 +100,56 @@ def render_svg(timeline: Timeline) -> str:
     ):
         figure = Figure(facecolor=PAPER)
         FigureCanvasSVG(figure)
-        _draw(timeline, figure)
+        _draw(timeline, figure, _NARROW if narrow else _WIDE)
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return _tidy(buffer.getvalue(), timeline.title)
 
 
-def _draw(timeline: Timeline, figure: "Figure") -> None:
+def write_pictures(timeline: Timeline, path: Path) -> None:
+    """Write `<name>.svg` and, for phones, `<name>.narrow.svg` beside it. Raises OSError."""
+    path.write_text(render_svg(timeline), encoding="utf-8")
+    path.with_suffix(NARROW_SUFFIX).write_text(render_svg(timeline, narrow=True), encoding="utf-8")
+
+
+def _draw(timeline: Timeline, figure: "Figure", layout: _Layout) -> None:
     """Lay the figure out from top to bottom: title, numbers of the marks, lanes, axis, the marks in words, legend."""
     rows = _rows(timeline)
-    words = _marks_in_words(timeline)
+    words = _marks_in_words(timeline, layout)
     swatches = _swatches(timeline)
-    steps = _steps(timeline)
-    top, axis = 0.4 + 0.18 * max(steps, default=0), 0.5
-    lanes = max(len(rows), 1) * _ROW
-    height = top + lanes + axis + _LINE * len(words) + 0.22 * -(-len(swatches) // 4) + 0.15
-    figure.set_size_inches(_WIDTH, height)
-    figure.text(0.1 / _WIDTH, 1 - 0.2 / height, timeline.title, fontsize=_SIZE + 2, weight="bold", va="center")
+    title = textwrap.wrap(timeline.title, int(layout.width / _CHARACTER / 1.35))
+    top, axis = 0.2 + 0.2 * len(title) + 0.18 * max(_steps(timeline, layout), default=0), 0.5
+    lanes = max(len(rows), 1) * layout.lane
+    height = top + lanes + axis + _LINE * len(words) + 0.22 * -(-len(swatches) // layout.swatches) + 0.15
+    figure.set_size_inches(layout.width, height)
+    for number, line in enumerate(title):
+        below = 0.2 + 0.2 * number
+        figure.text(_LEFT / layout.width, 1 - below / height, line, fontsize=_SIZE + 2, weight="bold", va="center")
 
     axes = figure.add_axes(
-        (_GUTTER / _WIDTH, 1 - (top + lanes) / height, (_WIDTH - _GUTTER - _RIGHT) / _WIDTH, lanes / height)
+        (layout.gutter / layout.width, 1 - (top + lanes) / height, layout.axis / layout.width, lanes / height)
     )
-    _draw_axes(axes, timeline, len(rows))
-    beside = axes.get_yaxis_transform()
+    _draw_axes(axes, timeline, len(rows), layout)
+    beside, left = axes.get_yaxis_transform(), (_LEFT - layout.gutter) / layout.axis
     places: dict[str, int] = {}
     for number, (kind, name, bars) in enumerate(rows):
-        if bars:
-            places[name] = number
-            axes.text(-0.008, number + 0.5, shorten(name, 34), ha="right", va="center", transform=beside)
-            _draw_lane(axes, timeline, number, bars)
-        else:
-            left = (0.1 - _GUTTER) / (_WIDTH - _GUTTER - _RIGHT)
+        if not bars:
             axes.text(left, number + 0.55, HEADINGS[kind], weight="bold", va="center", transform=beside)
             axes.axhline(number + 0.05, color=GRID, linewidth=0.6)
-    _draw_marks(axes, timeline, places)
+            continue
+        places[name] = number
+        place, at, side = (left, number + 0.2, "left") if layout.name_above else (-0.008, number + 0.5, "right")
+        axes.text(place, at, shorten(name, layout.name), ha=side, va="center", transform=beside)
+        _draw_lane(axes, timeline, number, bars, layout)
+    _draw_marks(axes, timeline, places, layout)
 
     for number, columns in enumerate(words):
         below = top + lanes + axis + _LINE * number
-        for place, text in zip((0.1, 0.45, 1.1), columns, strict=True):
-            figure.text(place / _WIDTH, 1 - below / height, text, va="center")
+        for place, text in zip((_LEFT, 0.42, 1.05), columns, strict=True):
+            figure.text(place / layout.width, 1 - below / height, text, va="center")
     if swatches:
         figure.legend(
-            handles=swatches, loc="lower left", bbox_to_anchor=(0, 0), ncols=4, frameon=False, handlelength=2.6,
-            handleheight=1.3, columnspacing=1.6, borderaxespad=0.4, labelspacing=0.35,
+            handles=swatches, loc="lower left", bbox_to_anchor=(0, 0), ncols=layout.swatches, frameon=False,
+            handlelength=2.6, handleheight=1.3, columnspacing=1.6, borderaxespad=0.4, labelspacing=0.35,
         )  # fmt: skip
 
 
@@ -123,7 +163,7 @@ def _rows(timeline: Timeline) -> list[_Row]:
     return rows
 
 
-def _draw_axes(axes: "Axes", timeline: Timeline, rows: int) -> None:
+def _draw_axes(axes: "Axes", timeline: Timeline, rows: int, layout: _Layout) -> None:
     first, last = timeline.span()
     margin = (last - first) * 0.012
     axes.set_xlim(first - margin, last + (3 * margin if any(bar.end is None for bar in timeline.bars) else margin))
@@ -132,6 +172,7 @@ def _draw_axes(axes: "Axes", timeline: Timeline, rows: int) -> None:
     zero = datetime.fromtimestamp(timeline.origin, UTC)
     axes.set_xlabel(f"seconds since {zero:%Y-%m-%d %H:%M:%S} UTC", labelpad=2)
     axes.tick_params(colors=INK, length=3)
+    axes.locator_params(axis="x", nbins=layout.ticks)
     axes.grid(axis="x", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "left", "right"]].set_visible(False)
@@ -139,51 +180,59 @@ def _draw_axes(axes: "Axes", timeline: Timeline, rows: int) -> None:
     axes.patch.set_visible(False)
 
 
-def _draw_lane(axes: "Axes", timeline: Timeline, row: int, bars: list[Bar]) -> None:
+def _draw_lane(axes: "Axes", timeline: Timeline, row: int, bars: list[Bar], layout: _Layout) -> None:
     left, right = axes.get_xlim()
-    inch = (right - left) / (_WIDTH - _GUTTER - _RIGHT)
+    inch = (right - left) / layout.axis
+    middle, height = _strip(row, layout)
     for number, bar in enumerate(bars):
         start = bar.start
         end = right if bar.end is None else max(bar.end, start + 0.03 * inch)
         tone = _tone(timeline, bar)
         axes.barh(
-            row + 0.5, end - start, left=start, height=0.7, color=TINTS[bar.kind], edgecolor=INK, linewidth=0.7,
+            middle, end - start, left=start, height=height, color=TINTS[bar.kind], edgecolor=INK, linewidth=0.7,
             hatch=_HATCHES[bar.kind] * _DENSITIES[tone] or None,
         )  # fmt: skip
         if bar.end is None:
-            axes.plot(right, row + 0.5, ">", color=INK, markersize=5, clip_on=False)
+            axes.plot(right, middle, ">", color=INK, markersize=5, clip_on=False)
         following = bars[number + 1].start if number + 1 < len(bars) else right
         needed = (len(bar.label) * _CHARACTER + 0.12) * inch
         if bar.label == bar.lane:
             continue
         if needed <= end - start:
             axes.text(
-                start + 0.06 * inch, row + 0.5, bar.label, va="center_baseline", fontsize=_SIZE - 1,
+                start + 0.06 * inch, middle, bar.label, va="center_baseline", fontsize=_SIZE - 1,
                 bbox={"facecolor": TINTS[bar.kind], "edgecolor": "none", "pad": 0.8},
             )  # fmt: skip
         elif end + needed <= following and not timeline.tones()[bar.kind]:
-            axes.text(end + 0.05 * inch, row + 0.5, bar.label, va="center_baseline", fontsize=_SIZE - 1)
+            axes.text(end + 0.05 * inch, middle, bar.label, va="center_baseline", fontsize=_SIZE - 1)
 
 
-def _draw_marks(axes: "Axes", timeline: Timeline, places: dict[str, int]) -> None:
-    for number, (mark, step) in enumerate(zip(in_order(timeline.marks), _steps(timeline), strict=True), 1):
-        at = mark.at
+def _strip(row: int, layout: _Layout) -> tuple[float, float]:
+    """The middle and the height of the bars of a row, in rows."""
+    return (row + 0.66, 0.46) if layout.name_above else (row + 0.5, 0.7)
+
+
+def _draw_marks(axes: "Axes", timeline: Timeline, places: dict[str, int], layout: _Layout) -> None:
+    for number, (mark, step) in enumerate(zip(in_order(timeline.marks), _steps(timeline, layout), strict=True), 1):
         colour, style = (SEVERE, "-") if mark.severe else (INK, ":")
         row = places.get(mark.lane or "")
-        top, bottom = (0.0, axes.get_ylim()[0]) if row is None else (row + 0.05, row + 0.95)
-        width = 1.8 if mark.severe else 1.1
-        axes.plot([at, at], [top, bottom], linestyle=style, color=colour, linewidth=width, zorder=4)
+        top, bottom = 0.0, axes.get_ylim()[0]
         if row is not None:
+            middle, height = _strip(row, layout)
+            top, bottom = middle - 0.6 * height, middle + 0.6 * height
             shape = "X" if mark.severe else "D"
-            axes.plot(at, row + 0.5, shape, color=colour, markeredgecolor=PAPER, markersize=8, zorder=5)
+            axes.plot(mark.at, middle, shape, color=colour, markeredgecolor=PAPER, markersize=8, zorder=5)
+        width = 1.8 if mark.severe else 1.1
+        axes.plot([mark.at] * 2, [top, bottom], linestyle=style, color=colour, linewidth=width, zorder=4)
         text = f"✗{number}" if mark.severe else str(number)
-        axes.text(at, 0.38 - 0.8 * step, text, color=colour, ha="center", va="center", weight="bold")
+        above = (0.18 * step - 0.1) / layout.lane
+        axes.text(mark.at, -above, text, color=colour, ha="center", va="center", weight="bold")
 
 
-def _steps(timeline: Timeline) -> list[int]:
+def _steps(timeline: Timeline, layout: _Layout) -> list[int]:
     """How high above the lanes the number of each mark stands, from 1: numbers that would touch go up a step."""
     first, last = timeline.span()
-    near = (last - first) / 25
+    near = (last - first) / layout.axis * 0.27
     taken: list[float] = []
     steps = []
     for mark in in_order(timeline.marks):
@@ -193,11 +242,11 @@ def _steps(timeline: Timeline) -> list[int]:
     return steps
 
 
-def _marks_in_words(timeline: Timeline) -> list[tuple[str, str, str]]:
+def _marks_in_words(timeline: Timeline, layout: _Layout) -> list[tuple[str, str, str]]:
     """Lines of number, time and words; the first two are empty where a line goes on."""
     lines = []
     for number, mark in enumerate(in_order(timeline.marks), 1):
-        first, *more = textwrap.wrap(f"{mark.lane}: {mark.label}" if mark.lane else mark.label, 110) or [""]
+        first, *more = textwrap.wrap(f"{mark.lane}: {mark.label}" if mark.lane else mark.label, layout.words) or [""]
         lines.append((f"✗{number}" if mark.severe else str(number), f"{mark.at:+.1f} s", first))
         lines += [("", "", line) for line in more]
     return lines
