@@ -9,6 +9,7 @@ node. A PUT replaces the whole document and answers with the one in force; 400 t
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -81,5 +82,7 @@ class AdminServer:
 
     def stop(self) -> None:
         """Stop serving."""
+        # Wakes the serving thread, which would look for the end only twice a second.
+        self._server.socket.shutdown(socket.SHUT_RDWR)
         self._server.shutdown()
         self._server.server_close()

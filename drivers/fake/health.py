@@ -82,7 +82,7 @@ class SocketCheck:
                     self._plugin.prepare.request(), timeout=CALL_TIMEOUT_SECONDS, metadata=PROBE_METADATA
                 )
         except grpc.RpcError as error:
-            _LOG.warning("not healthy: %s", error)
+            _LOG.warning("not healthy: %s %s", error.code().name, error.details())
             return False
         if (info.name, info.endpoint) != (self._driver, str(self._service)):
             _LOG.warning("not healthy: %s answers for %s at %s", self._registration, info.name, info.endpoint)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlencode
@@ -23,6 +24,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _TIMEOUT = urllib3.Timeout(connect=5, read=10)
 _RETRIES = urllib3.Retry(connect=2, read=0, redirect=0, backoff_factor=0.2)
 _WATCH_SECONDS = 240
+_CHUNK = 65536
 
 
 class ApiError(Exception):
@@ -74,7 +76,7 @@ class KubeApi:
     def __init__(self, url: str, token: Path, ca: Path | None) -> None:
         self._url = url
         self._token = token
-        self._pool = urllib3.PoolManager(ca_certs=ca and str(ca), timeout=_TIMEOUT, retries=_RETRIES)
+        self._pool = urllib3.PoolManager(ca_certs=ca and str(ca), timeout=_TIMEOUT, retries=_RETRIES, maxsize=4)
 
     @classmethod
     def in_cluster(cls) -> KubeApi:
@@ -151,7 +153,7 @@ class _Watch:
     def __iter__(self) -> Iterator[tuple[str, Object]]:
         buffer = b""
         try:
-            for chunk in self._response.stream(65536, decode_content=True):
+            while chunk := self._response.read1(_CHUNK):
                 *lines, buffer = (buffer + chunk).split(b"\n")
                 for line in filter(None, lines):
                     event = json.loads(line)
@@ -161,10 +163,12 @@ class _Watch:
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise ApiError(0, f"watch: {error}") from error
         finally:
-            self._response.release_conn()
+            self._response.close()
 
     def close(self) -> None:
-        self._response.shutdown()
+        # A response that has ended by itself has no connection any more, and says so by an exception.
+        with suppress(RuntimeError, ValueError):
+            self._response.shutdown()
 
 
 def _slices_path(driver: str, node: str, **options: str) -> str:

@@ -72,6 +72,8 @@ class Settings:
             )
         if unknown := [service for service in settings.services if service not in SERVICES]:
             raise SettingsError(f"SERVICES has {', '.join(unknown)}; known are {', '.join(SERVICES)}")
+        if not any(service.endswith(".DRAPlugin") for service in settings.services):
+            raise SettingsError("SERVICES has no DRAPlugin: the kubelet would refuse the driver")
         if not settings.version.split(".")[0].isdecimal():
             raise SettingsError(f"DRIVER_VERSION={settings.version!r} must look like 1.0.0")
         return settings

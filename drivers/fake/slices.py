@@ -164,6 +164,7 @@ class SlicePublisher:
         self._switches = switches
         self._metrics = metrics
         self._slices: dict[str, Object] = {}
+        self._gone: set[str] = set()
         self._lock = threading.Lock()
         self._listed = threading.Event()
         self._dirty = threading.Event()
@@ -231,7 +232,10 @@ class SlicePublisher:
         driver, node = self._settings.driver_name, self._settings.node_name
         items, version = self._api.slices(driver, node)
         with self._lock:
-            self._slices = {item["metadata"]["name"]: item for item in items}
+            self._slices.clear()
+            self._gone.clear()
+        for item in items:
+            self._learn("ADDED", item)
         self._listed.set()
         self.look()
         watch = self._api.watch_slices(driver, node, version)
@@ -245,15 +249,17 @@ class SlicePublisher:
 
     def _learn(self, kind: str, item: Object) -> bool:
         """Take in a change; whether it was news."""
-        name = item["metadata"]["name"]
+        name, uid = item["metadata"]["name"], item["metadata"]["uid"]
         with self._lock:
+            self._generation = max(self._generation, item["spec"]["pool"]["generation"])
             known = self._slices.get(name)
             if kind == "DELETED":
-                if known is None or known["metadata"]["uid"] != item["metadata"]["uid"]:
-                    return False
-                del self._slices[name]
+                # The answer to our own create may come after the news that somebody deleted it.
+                self._gone.add(uid)
+                if known is not None and known["metadata"]["uid"] == uid:
+                    del self._slices[name]
                 return True
-            if known is not None and _version(known) >= _version(item):
+            if uid in self._gone or (known is not None and _version(known) >= _version(item)):
                 return False
             self._slices[name] = item
             return True
@@ -294,10 +300,9 @@ class SlicePublisher:
     def _sync(self) -> None:
         owner = self._owner()
         with self._lock:
-            existing = list(self._slices.values())
-        self._generation = max([self._generation, *(s["spec"]["pool"]["generation"] for s in existing)])
+            existing, generation = list(self._slices.values()), self._generation
         pool = self.pool()
-        plan = make_plan(existing, pool, owner, self._generation)
+        plan = make_plan(existing, pool, owner, generation)
         plan = self._switches.behaviour.amend(plan, pool, existing, owner)
         if plan.empty:
             return
@@ -317,7 +322,6 @@ class SlicePublisher:
             self._learn("MODIFIED", self._api.update_slice(item))
         for item in plan.creates:
             self._learn("ADDED", self._api.create_slice(item))
-        self._generation = plan.generation
 
     def _owner(self) -> Object:
         node = self._api.node(self._settings.node_name)["metadata"]

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import itertools
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from drivers.fake.devices import Device
+from drivers.fake.slices import Pool, make_plan, split
+
+if TYPE_CHECKING:
+    from tests.unit.fake.conftest import Node
+
+OWNER = {"apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": "node-uid", "controller": True}
+TAINT = {"key": "broken", "effect": "NoSchedule"}
+
+
+def _devices(count: int, tainted: bool = False) -> list[Device]:
+    taints = ({"key": "broken", "effect": "NoSchedule"},) if tainted else ()
+    return [Device(f"device-{index}", index, f"uuid-{index}", taints, "Healthy", "") for index in range(count)]
+
+
+def _pool(count: int, size: int = 2) -> Pool:
+    specs = [device.spec() for device in _devices(count)]
+    parts = tuple(tuple(specs[start : start + size]) for start in range(0, max(count, 1), size))
+    return Pool("pool", "driver", "node-1", parts, len(parts))
+
+
+def _published(pool: Pool, generation: int) -> list[dict[str, Any]]:
+    return [pool.body(index, generation, OWNER) for index in range(len(pool.parts))]
+
+
+@pytest.mark.parametrize(
+    ("count", "tainted", "sizes"),
+    [(0, False, [0]), (4, False, [4]), (128, False, [128]), (300, False, [128, 128, 44]), (100, True, [64, 36])],
+)
+def test_devices_are_split_at_the_limits_of_a_slice(count: int, tainted: bool, sizes: list[int]) -> None:
+    assert [len(part) for part in split(_devices(count, tainted))] == sizes
+
+
+def test_a_new_pool_starts_with_generation_1() -> None:
+    plan = make_plan([], _pool(3), OWNER, 0)
+    assert (plan.generation, len(plan.creates), plan.updates, plan.deletes) == (1, 2, (), ())
+    assert {item["spec"]["pool"]["generation"] for item in plan.creates} == {1}
+
+
+def test_a_pool_that_is_as_wanted_needs_nothing() -> None:
+    assert make_plan(_published(_pool(4), 7), _pool(4), OWNER, 0).empty
+
+
+def test_one_changed_slice_keeps_the_generation() -> None:
+    published = _published(_pool(4), 7)
+    published[1]["spec"]["devices"] = []
+    plan = make_plan(published, _pool(4), OWNER, 0)
+    assert (plan.generation, len(plan.updates), plan.creates) == (7, 1, ())
+
+
+def test_two_changed_slices_raise_the_generation_of_all() -> None:
+    published = _published(_pool(6), 7)
+    for item in published[:2]:
+        item["spec"]["devices"] = []
+    plan = make_plan(published, _pool(6), OWNER, 0)
+    assert (plan.generation, len(plan.updates)) == (8, 3)
+
+
+def test_a_missing_slice_raises_the_generation_of_all() -> None:
+    plan = make_plan(_published(_pool(6), 7)[1:], _pool(6), OWNER, 0)
+    assert (plan.generation, len(plan.updates), len(plan.creates)) == (8, 2, 1)
+
+
+def test_a_pool_that_was_wiped_does_not_go_back_in_generation() -> None:
+    assert make_plan([], _pool(2), OWNER, 7).generation == 8
+
+
+def test_what_is_not_wanted_any_more_goes() -> None:
+    published = _published(_pool(4), 7)
+    plan = make_plan(published, _pool(2), OWNER, 0)
+    assert plan.deletes == (published[1]["metadata"]["name"],)
+    assert [item["spec"]["pool"]["resourceSliceCount"] for item in plan.updates] == [1]
+
+
+def test_a_taint_keeps_the_time_that_the_api_server_gave_it() -> None:
+    pool = Pool("pool", "driver", "node-1", split(_devices(1, tainted=True)), 1)
+    published = json.loads(json.dumps(_published(pool, 1)))
+    published[0]["spec"]["devices"][0]["taints"][0]["timeAdded"] = "2026-01-01T00:00:00Z"
+    assert make_plan(published, pool, OWNER, 0).empty
+    published[0]["metadata"]["ownerReferences"] = []
+    (update,) = make_plan(published, pool, OWNER, 0).updates
+    assert update["spec"]["devices"][0]["taints"][0]["timeAdded"] == "2026-01-01T00:00:00Z"
+
+
+def test_object_names_fit_whatever_the_node_is_called() -> None:
+    pool = Pool("pool", "d" * 63, ".".join(["n" * 49] * 5), ((), ()), 2)
+    names = [pool.slice_name(0), pool.slice_name(1)]
+    assert len(set(names)) == 2
+    assert all(len(name) <= 253 and ".-" not in name for name in names)
+
+
+def test_the_node_owns_its_slices(node: Node) -> None:
+    node.start(labels={"run": "1"})
+    (spec,) = node.pool()
+    assert spec["nodeName"] == node.name
+    assert spec["pool"] == {"name": node.name, "generation": 1, "resourceSliceCount": 1}
+    assert [device["name"] for device in spec["devices"]] == [f"device-{index}" for index in range(4)]
+    (item,) = node.api.slices.values()
+    assert item["metadata"]["ownerReferences"] == [OWNER]
+    assert item["metadata"]["labels"] == {"run": "1"}
+
+
+def test_300_devices_fill_three_slices_of_one_generation(node: Node) -> None:
+    node.start(devices=300)
+    specs = node.pool(slices=3)
+    assert [len(spec["devices"]) for spec in specs] == [128, 128, 44]
+    assert {json.dumps(spec["pool"]) for spec in specs} == {json.dumps(specs[0]["pool"])}
+    uuids = [device["attributes"]["uuid"]["string"] for spec in specs for device in spec["devices"]]
+    assert len(set(uuids)) == 300
+
+
+def test_a_deleted_slice_comes_back(node: Node) -> None:
+    node.start()
+    node.pool()
+    (name,) = node.api.slices
+    node.api.delete_slice(name)
+    node.until(lambda: node.api.slices, 2)
+    assert node.pool()[0]["pool"]["generation"] == 2
+
+
+def test_all_slices_wiped_come_back_once(node: Node) -> None:
+    node.start(devices=300)
+    node.pool(slices=3)
+    for name in list(node.api.slices):
+        node.api.delete_slice(name)
+    assert {spec["pool"]["generation"] for spec in node.pool(slices=3)} == {2}
+
+
+@pytest.mark.parametrize("part", ["spec", "metadata"])
+def test_an_altered_slice_is_repaired(node: Node, part: str) -> None:
+    node.start()
+    wanted = node.pool()
+    (name,) = node.api.slices
+
+    def spoil(item: dict[str, Any]) -> None:
+        if part == "spec":
+            item["spec"]["devices"].pop()
+        else:
+            del item["metadata"]["ownerReferences"]
+
+    node.api.change_slice(name, spoil)
+    node.until(lambda: ("update", name) in node.api.writes, 2)
+    assert node.pool() == wanted
+    assert node.api.slices[name]["metadata"]["ownerReferences"] == [OWNER]
+
+
+def test_an_instance_that_finds_its_slices_writes_nothing(node: Node) -> None:
+    old = node.start(version="1.0.0", devices=300)
+    node.pool(slices=3)
+    node.api.writes.clear()
+    new = node.start(version="2.0.0", devices=300)
+    node.until(lambda: "workqueue_work_duration_seconds_count" in new.http("/metrics")[1])
+    old.end()
+    new.end()
+    assert node.api.writes == []
+    assert len(node.api.slices) == 3
+
+
+def test_two_instances_repair_a_wipe_together(node: Node) -> None:
+    for version in ("1.0.0", "2.0.0"):
+        node.start(version=version)
+    node.pool()
+    for generation in itertools.count(2):
+        if generation == 5:
+            break
+        (name,) = node.api.slices
+        node.api.delete_slice(name)
+        node.until(lambda: node.api.slices, 3)
+        assert node.pool()[0]["pool"]["generation"] == generation
+
+
+def test_devices_that_come_and_go_are_published_by_every_instance(node: Node) -> None:
+    one, two = node.start(), node.start()
+    node.pool()
+    one.http("/devices", {"count": 6, "taints": {"device-5": [TAINT]}})
+    node.until(lambda: len(node.pool()[0]["devices"]) == 6)
+    assert node.pool()[0]["devices"][5]["taints"] == [TAINT]
+    assert node.pool()[0]["pool"]["generation"] == 1
+    two.http("/devices", {"count": 0})
+    node.until(lambda: node.pool()[0]["devices"] == [])
+    assert json.loads(one.http("/devices")[1])["count"] == 0
+
+
+def test_a_driver_without_api_server_publishes_when_it_comes(node: Node) -> None:
+    node.api.nodes.clear()
+    driver = node.start()
+    assert driver.health() == "SERVING"
+    node.until(lambda: "workqueue_retries_total{" in driver.http("/metrics")[1])
+    node.api.nodes[node.name] = {"metadata": {"name": node.name, "uid": "node-uid"}}
+    node.pool()
