@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from jinja2 import Environment, StrictUndefined
 from drivers.manifest import DriverManifest
 
 Object = dict[str, Any]
+Overlay = Callable[[list[Object]], list[Object]]
 
 PYTHON_IMAGE = "localhost/dra-conformance/python:1"
 RUN_LABEL = "dra-conformance/run"
@@ -75,8 +77,11 @@ class Instance:
         return replace(self, version=self.manifest.upgrade.version) if self.manifest.upgrade else self
 
 
-def render(instance: Instance) -> list[Object]:
-    """All objects of an instance, namespace excluded, in the order in which they are to be created."""
+def render(instance: Instance, overlay: Overlay | None = None) -> list[Object]:
+    """All objects of an instance, namespace excluded, in the order in which they are to be created.
+
+    An overlay changes them first; then each gets the label of the run.
+    """
     variables = {
         **instance.names,
         "run": instance.run,
@@ -94,6 +99,8 @@ def render(instance: Instance) -> list[Object]:
     for file in instance.manifest.install.files:
         text = environment.from_string(file.read_text()).render(variables)
         objects.extend(document for document in yaml.safe_load_all(text) if document)
+    if overlay:
+        objects = overlay(objects)
     for item in objects:
         item["metadata"].setdefault("labels", {})[RUN_LABEL] = instance.run
     return objects

@@ -198,7 +198,7 @@ def _explain(path: Path, root: yaml.Node | None, location: list[str | int], kind
         return f"{path}:{line}: unknown key `{place}`{_near(str(location[-1]), known)}; known keys: {', '.join(known)}"
     if kind == "missing":
         return f"{path}:{_line(root, location[:-1])}: missing key `{place}`"
-    return f"{path}:{line}: `{place}`: {message}"
+    return f"{path}:{line}: `{place}`: {message.removeprefix('Value error, ')}"
 
 
 def _known_keys(location: list[str | int]) -> list[str]:

@@ -120,7 +120,7 @@ _ALL = (
     ),
     _package(
         "wrong-selector",
-        "the DaemonSet's node selector misses some of the nodes",
+        "the DaemonSet has lost its node selector: the driver runs on nodes without devices too",
         overlays.wrong_selector,
         "driver.deployment.placement",
     ),
