@@ -1,0 +1,144 @@
+"""A driver manifest that cannot be used is refused with file, line, key and the nearest right one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drivers.manifest import CATALOG, ManifestError, known_drivers, load
+
+GOOD = """\
+apiVersion: dra.conformance/v1alpha1
+kind: DriverUnderTest
+name: "x-{id}.example.dra"
+implementation:
+  organization: Example
+  project: x
+  version: "1"
+  url: https://example.com
+install:
+  kind: manifest
+  files: [driver.yaml.j2]
+workload:
+  daemonSet: "{prefix}"
+  serviceAccount: "{prefix}"
+  container: driver
+deviceClass: "{name}"
+proof:
+  env: X_.*
+  value: "{driver}/{pool}/{device}"
+features:
+  rolling-update: supported
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "driver.yaml.j2").touch()
+    return tmp_path / "driver.yaml"
+
+
+def refusal(place: Path, text: str | bytes) -> str:
+    place.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ManifestError) as caught:
+        load(str(place))
+    return str(caught.value).replace(str(place), "FILE")
+
+
+def test_a_manifest_by_path_has_absolute_files_and_defaults(place: Path) -> None:
+    place.write_text(GOOD)
+    manifest = load(str(place))
+    assert manifest.install.files == (place.parent / "driver.yaml.j2",)
+    assert manifest.devices_per_node is None
+    assert manifest.node_selector == {}
+    assert manifest.kubelet_root == Path("/var/lib/kubelet")
+
+
+def test_what_a_manifest_does_not_say_about_a_feature_is_unknown(place: Path) -> None:
+    place.write_text(GOOD)
+    manifest = load(str(place))
+    assert manifest.supports("rolling-update") == "supported"
+    assert manifest.supports("device-health") == "unknown"
+
+
+@pytest.mark.parametrize("name", known_drivers())
+def test_every_catalog_entry_loads_by_name_and_by_path(name: str) -> None:
+    assert load(name) == load(str(CATALOG / f"{name}.yaml"))
+
+
+def test_the_catalog_has_the_fake_driver_and_a_stranger() -> None:
+    assert known_drivers() == ["fake", "kubernetes-pydra"]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "line", "says"),
+    [
+        ("deviceClass:", "deviceClas:", 16, "unknown key `deviceClas` (did you mean `deviceClass`?); known"),
+        ("deviceClass:", "device_class:", 16, "unknown key `device_class` (did you mean `deviceClass`?)"),
+        ("  env:", "  envv:", 18, "unknown key `proof.envv` (did you mean `env`?); known keys: env, value"),
+        ("  files:", "  file:", 11, "unknown key `install.file` (did you mean `files`?)"),
+        ("kind: Driver", "knd: Driver", 2, "unknown key `knd` (did you mean `kind`?)"),
+        ('deviceClass: "{name}"\n', "", 1, "missing key `deviceClass`"),
+        ("  container: driver\n", "", 12, "missing key `workload.container`"),
+        ("features:", "upgrade: {versio: 2}\nfeatures:", 20, "unknown key `upgrade.versio` (did you mean `version`?)"),
+        ("features:", "metrics: {}\nfeatures:", 20, "missing key `metrics.port`"),
+        (
+            "rolling-update:",
+            "roling-update:",
+            21,
+            "unknown key `features.roling-update` (did you mean `rolling-update`?)",
+        ),
+        ("supported\n", "maybe\n", 21, "`features.rolling-update`: Input should be 'supported'"),
+        ("v1alpha1", "v2", 1, "`apiVersion`: Input should be 'dra.conformance/v1alpha1'"),
+        ("kind: manifest", "kind: helmet", 10, "`install.kind`: Input should be 'fake' or 'manifest'"),
+        ("[driver.yaml.j2]", "[]", 11, "`install.files`: "),
+        ("[driver.yaml.j2]", "[driver.yaml.j2, other.j2]", 11, "`install.files.1`: "),
+        ("[driver.yaml.j2]", "[driver.yaml.j2]\n  code: ../nosuch", 12, "`install.code`: "),
+        ("x-{id}", "x-{ident}", 3, "`name`: 'x-{ident}.example.dra' has a placeholder that is none of {id}"),
+        ("x-{id}", "x-{id", 3, "`name`: "),
+        ('"{name}"', '"{nam}"', 16, "`deviceClass`: "),
+        ("{device}", "{devices}", 19, "`proof.value`: "),
+        ("X_.*", "X_(", 18, "`proof.env`: 'X_(' is not a regular expression"),
+        ("features:", "devicesPerNode: many\nfeatures:", 20, "`devicesPerNode`: "),
+        ("features:", "devicesPerNode: 0\nfeatures:", 20, "`devicesPerNode`: "),
+        ("features:", "metrics: {port: 70000}\nfeatures:", 20, "`metrics.port`: "),
+        ("features:", "timeouts: {pod_running: 0}\nfeatures:", 20, "`timeouts.pod_running`: "),
+        ("features:", "timeouts: {pod_running: .inf}\nfeatures:", 20, "`timeouts.pod_running`: "),
+        ("features:", "7: seven\nfeatures:", 20, "`7`: "),
+    ],
+)
+def test_a_wrong_key_or_value_is_shown_in_its_place(place: Path, was: str, becomes: str, line: int, says: str) -> None:
+    assert was in GOOD
+    assert f"FILE:{line}: {says}" in refusal(place, GOOD.replace(was, becomes, 1))
+
+
+@pytest.mark.parametrize("text", ["", "- a", "words"])
+def test_a_file_that_is_no_mapping_is_told_how_one_begins(place: Path, text: str) -> None:
+    assert "begins with `apiVersion: dra.conformance/v1alpha1`" in refusal(place, text)
+
+
+@pytest.mark.parametrize("text", ["a: [", f"{GOOD}---\n{GOOD}", b"\xff\xfe\x00"])
+def test_a_file_that_is_not_one_yaml_document_is_refused(place: Path, text: str | bytes) -> None:
+    assert refusal(place, text).startswith("FILE: not YAML: ")
+
+
+def test_every_fault_is_told_at_once(place: Path) -> None:
+    lines = refusal(place, GOOD.replace("env:", "envv:").replace("kind: manifest", "kind: x")).splitlines()
+    assert [line.partition(": ")[0] for line in lines] == ["FILE:10", "FILE:17", "FILE:18"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "says"),
+    [
+        ("fakee", "unknown driver 'fakee': neither a file nor one of fake, kubernetes-pydra (did you mean `fake`?)"),
+        ("kubernetes-pidra", "(did you mean `kubernetes-pydra`?)"),
+        ("zzz", "unknown driver 'zzz': neither a file nor one of fake, kubernetes-pydra"),
+        ("", "unknown driver ''"),
+        ("/", "unknown driver '/'"),
+    ],
+)
+def test_an_unknown_driver_is_answered_with_the_nearest(reference: str, says: str) -> None:
+    with pytest.raises(ManifestError) as caught:
+        load(reference)
+    assert says in str(caught.value)

@@ -1,0 +1,197 @@
+"""The registry of saboteurs, and that each overlay plants what it says and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from drivers import overlays
+from drivers.fake.faults import FAULTS
+from drivers.install import RUN_LABEL, Instance, render
+from drivers.manifest import load
+from drivers.saboteurs import REGISTRY, Saboteur
+from fixtures.catalogue import FILE
+from fixtures.kube.api import KINDS
+from reports.model import load_catalogue
+
+Object = dict[str, Any]
+Leaf = str | int | bool | float | None
+
+
+def rendered(saboteur: Saboteur | None = None) -> list[Object]:
+    instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={"devices": "true"})
+    return render(instance, saboteur.overlay if saboteur else None)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from leaves(inner, f"{path}.{index}")
+    else:
+        yield path, value
+
+
+def by_name(objects: list[Object]) -> dict[str, Object]:
+    return {f"{item['kind']}/{item['metadata']['name']}": item for item in objects}
+
+
+def difference(saboteur: str) -> tuple[dict[str, Object], dict[str, Leaf], dict[str, Leaf]]:
+    """What a saboteur's overlay adds: objects, and the leaves of other objects that it takes away and puts in."""
+    before, after = by_name(rendered()), by_name(rendered(REGISTRY[saboteur]))
+    added = {name: after.pop(name) for name in list(after) if name not in before}
+    assert before.keys() == after.keys()
+    was, now = dict(leaves(before)), dict(leaves(after))
+    return (
+        added,
+        {path: value for path, value in was.items() if now.get(path) != value},
+        {path: value for path, value in now.items() if was.get(path) != value},
+    )
+
+
+POD = ".DaemonSet/driver-1a2b3c.spec.template.spec"
+ROLLING = ".DaemonSet/driver-1a2b3c.spec.updateStrategy.rollingUpdate"
+
+
+def test_the_wrong_selector_loses_the_selector_and_nothing_else() -> None:
+    assert difference("wrong-selector") == ({}, {f"{POD}.nodeSelector.devices": "true"}, {})
+
+
+def test_no_surge_only_turns_the_overlap_round() -> None:
+    assert difference("no-surge") == (
+        {},
+        {f"{ROLLING}.maxSurge": 1, f"{ROLLING}.maxUnavailable": 0},
+        {f"{ROLLING}.maxSurge": 0, f"{ROLLING}.maxUnavailable": 1},
+    )
+
+
+def test_no_probe_only_takes_the_liveness_probe() -> None:
+    added, gone, new = difference("no-probe")
+    assert (added, new) == ({}, {})
+    assert gone
+    assert all(path.startswith(f"{POD}.containers.0.livenessProbe.") for path in gone)
+
+
+def test_a_second_installation_is_the_first_under_another_name() -> None:
+    added, gone, new = difference("second-installation")
+    assert (gone, new) == ({}, {})
+    assert list(added) == ["DaemonSet/driver-1a2b3c-old"]
+    old, driver = added["DaemonSet/driver-1a2b3c-old"], by_name(rendered())["DaemonSet/driver-1a2b3c"]
+    changed = {path: value for path, value in leaves(old) if dict(leaves(driver))[path] != value}
+    assert changed == {
+        ".metadata.name": "driver-1a2b3c-old",
+        ".spec.selector.matchLabels.app": "driver-1a2b3c-old",
+        ".spec.template.metadata.labels.app": "driver-1a2b3c-old",
+    }
+
+
+@pytest.mark.parametrize(
+    ("saboteur", "deed", "rights"),
+    [
+        ("force-deletes-terminating", "force-delete", {"pods": {"list", "watch", "delete"}}),
+        ("removes-driver-on-cordon", "remove-on-cordon", {"nodes": {"list", "watch"}, "daemonsets": {"patch"}}),
+    ],
+)
+def test_a_meddler_comes_beside_an_unchanged_driver(saboteur: str, deed: str, rights: dict[str, set[str]]) -> None:
+    added, gone, new = difference(saboteur)
+    assert (gone, new) == ({}, {})
+    name = "driver-1a2b3c-operator"
+    assert set(added) == {
+        f"{kind}/{name}" for kind in ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Deployment")
+    }
+    rules = added[f"ClusterRole/{name}"]["rules"]
+    assert {resource: set(rule["verbs"]) for rule in rules for resource in rule["resources"]} == rights
+    deployment = added[f"Deployment/{name}"]["spec"]
+    assert deployment["selector"]["matchLabels"].items() <= deployment["template"]["metadata"]["labels"].items()
+    spec = deployment["template"]["spec"]
+    assert spec["serviceAccountName"] == name
+    command = spec["containers"][0]["command"]
+    assert command == ["python3", "-m", "drivers.fake.meddlers", deed, "dra-1a2b3c", "driver-1a2b3c"]
+    volumes, mounts = spec["volumes"], spec["containers"][0]["volumeMounts"]
+    assert [volume["name"] for volume in volumes] == [mount["name"] for mount in mounts] == ["code"]
+    subject = added[f"ClusterRoleBinding/{name}"]["subjects"][0]
+    assert subject == {"kind": "ServiceAccount", "name": name, "namespace": "dra-1a2b3c"}
+
+
+@pytest.mark.parametrize("saboteur", [s for s in REGISTRY.values() if s.overlay], ids=lambda s: s.id)
+def test_all_objects_of_a_package_saboteur_are_of_known_kinds_and_labelled(saboteur: Saboteur) -> None:
+    objects = rendered(saboteur)
+    assert len(by_name(objects)) == len(objects)
+    for item in objects:
+        assert KINDS[item["kind"]][2] == ("namespace" in item["metadata"])
+        assert item["metadata"]["labels"][RUN_LABEL] == "run-1"
+
+
+def test_taking_templates_out_of_a_role_leaves_its_other_resources() -> None:
+    role = {
+        "rules": [
+            {"resources": ["resourceclaims", "resourceclaimtemplates"], "verbs": ["get"]},
+            {"resources": ["resourceclaimtemplates"], "verbs": ["create"]},
+            {"resources": ["pods"], "verbs": ["get"]},
+        ]
+    }
+    assert overlays.without_templates(copy.deepcopy(role)) == {
+        "rules": [{"resources": ["resourceclaims"], "verbs": ["get"]}, {"resources": ["pods"], "verbs": ["get"]}]
+    }
+
+
+def test_a_careless_rule_is_aggregated_into_the_role_of_operators() -> None:
+    role = REGISTRY["edit-writes-deviceclasses"].objects[0]
+    assert role["metadata"]["labels"] == {"rbac.authorization.k8s.io/aggregate-to-edit": "true"}
+    assert role["rules"][0]["resources"] == ["deviceclasses"]
+    assert {"create", "update", "patch", "delete"} <= set(role["rules"][0]["verbs"])
+
+
+def test_a_stray_binding_gives_its_own_role_to_the_whole_group() -> None:
+    role, binding = REGISTRY["service-accounts-write-slices"].objects
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert [(s["kind"], s["name"]) for s in binding["subjects"]] == [("Group", "system:serviceaccounts")]
+    assert role["rules"][0]["resources"] == ["resourceslices"]
+
+
+@pytest.mark.parametrize("saboteur", REGISTRY.values(), ids=REGISTRY)
+def test_a_saboteur_has_exactly_what_its_layer_plants(saboteur: Saboteur, catalogue: set[str]) -> None:
+    assert bool(saboteur.faults) == (saboteur.layer == "driver")
+    assert bool(saboteur.overlay) == (saboteur.layer == "package")
+    assert bool(saboteur.objects or saboteur.edits) == (saboteur.layer == "cluster")
+    assert set(saboteur.faults) <= FAULTS.keys()
+    assert saboteur.plants
+    assert saboteur.breaks
+    assert set(saboteur.breaks) <= catalogue
+    assert len(set(saboteur.breaks)) == len(saboteur.breaks)
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> set[str]:
+    return {entry.id for entry in load_catalogue(FILE)}
+
+
+def test_saboteur_ids_are_words_with_hyphens_and_unique() -> None:
+    assert all(part.isalnum() and part.islower() for name in REGISTRY for part in name.split("-"))
+    assert [saboteur.id for saboteur in REGISTRY.values()] == list(REGISTRY)
+
+
+def run_module(*arguments: str) -> str:
+    command = [sys.executable, "-m", "drivers.saboteurs", *arguments]
+    return subprocess.run(command, cwd=FILE.parents[1], capture_output=True, text=True, check=True).stdout
+
+
+def test_machines_can_read_the_list() -> None:
+    rows = json.loads(run_module("--json"))
+    assert [row["id"] for row in rows] == list(REGISTRY)
+    assert all(row.keys() == {"id", "layer", "plants", "breaks"} for row in rows)
+    assert {row["layer"] for row in rows} == {"driver", "package", "cluster"}
+
+
+def test_people_can_read_the_list() -> None:
+    text = run_module()
+    for saboteur in REGISTRY.values():
+        assert f"{saboteur.id}  ({saboteur.layer})\n    plants: {saboteur.plants}\n    breaks: " in text
