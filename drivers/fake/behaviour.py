@@ -21,7 +21,8 @@ from drivers.fake.state import FileStore, HeldDevice, Store
 if TYPE_CHECKING:
     from drivers.fake.kube import Object
     from drivers.fake.metrics import Metrics
-    from drivers.fake.slices import Plan, Pool, SlicePublisher
+    from drivers.fake.pool import Plan, Pool
+    from drivers.fake.slices import SlicePublisher
 
 
 class Behaviour:

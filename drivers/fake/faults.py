@@ -26,7 +26,8 @@ from drivers.fake.state import HeldDevice, MemoryStore, Store
 if TYPE_CHECKING:
     from drivers.fake.kube import Object
     from drivers.fake.metrics import Metrics
-    from drivers.fake.slices import Plan, Pool, SlicePublisher
+    from drivers.fake.pool import Plan, Pool
+    from drivers.fake.slices import SlicePublisher
 
 SLOW_PREPARE_SECONDS = 2.0
 SLOW_GET_INFO_SECONDS = 1.5

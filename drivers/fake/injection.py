@@ -49,7 +49,9 @@ class Rule:
         known = {field.name for field in fields(cls)}
         if not isinstance(document, dict) or document.keys() - known or "method" not in document:
             raise ValueError(f"a rule is an object with the key method and some of {', '.join(sorted(known))}")
-        rule = cls(**document)
+        rule = cls(**{**document, "delay": float(document.get("delay", 0))})
+        if not isinstance(rule.times, int | None):
+            raise ValueError(f"times must be a number, not {rule.times!r}")
         if rule.code is not None and rule.code not in grpc.StatusCode.__members__:
             raise ValueError(f"code {rule.code!r} is not one of {', '.join(grpc.StatusCode.__members__)}")
         return rule

@@ -115,6 +115,8 @@ def test_a_call_can_end_with_a_status(node: Node) -> None:
     [
         ("/faults", {"rules": [{"method": "GetInfo", "dely": 1}]}, "delay"),
         ("/faults", {"rules": [{"method": "GetInfo", "code": "BROKEN"}]}, "UNAVAILABLE"),
+        ("/faults", {"rules": [{"method": "GetInfo", "delay": "long"}]}, "long"),
+        ("/faults", {"rules": [{"method": "GetInfo", "times": "1"}]}, "times must be"),
         ("/faults", {"planted": ["keeps-cdy"]}, "keeps-cdi"),
         ("/faults", {"planted": ["fixed-sockets"]}, "when the driver starts"),
         ("/faults", [], "planted, rules"),

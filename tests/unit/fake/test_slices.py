@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.fake.devices import Device
-from drivers.fake.slices import Pool, make_plan, split
+from drivers.fake.pool import Pool, make_plan, split
 
 if TYPE_CHECKING:
     from tests.unit.fake.conftest import Node
