@@ -46,7 +46,7 @@ def load_report(path: Path) -> Report:
     except ValidationError as error:
         raise UnreadableReport(describe_errors(error)) from error
     except (ValueError, yaml.YAMLError) as error:
-        raise UnreadableReport([f"neither YAML nor JSON: {error}"]) from error
+        raise UnreadableReport([f"neither YAML nor JSON: {' '.join(str(error).split())}"]) from error
 
 
 def schema() -> str:

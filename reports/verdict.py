@@ -39,7 +39,7 @@ from reports.model import (
     Verdict,
 )
 
-_SEVERITY: dict[Verdict, int] = {"conformant": 0, "partial": 1, "non-conformant": 2}
+VERDICTS: tuple[Verdict, ...] = ("conformant", "partial", "non-conformant")  # from best to worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def judge(
         exit_code=_exit_code(verdict, broken),
         practices=tuple(practices),
         checks=tuple(checks),
-        reasons=tuple(text for _, text in sorted(reasons, key=lambda reason: -_SEVERITY[reason[0]])),
+        reasons=tuple(text for _, text in sorted(reasons, key=lambda reason: -VERDICTS.index(reason[0]))),
     )
 
 
@@ -163,7 +163,7 @@ def _entry(check: CheckResult) -> CatalogueEntry:
 
 
 def _worst(verdicts: Iterable[Verdict]) -> Verdict:
-    return max(verdicts, key=_SEVERITY.__getitem__, default="conformant")
+    return max(verdicts, key=VERDICTS.index, default="conformant")
 
 
 def _exit_code(verdict: Verdict, broken: bool) -> ExitCode:

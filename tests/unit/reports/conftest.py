@@ -1,5 +1,6 @@
 """A made-up run with every outcome in it, and the directory it would have left."""
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -231,8 +232,16 @@ def secret() -> str:
     return TOKEN
 
 
+@pytest.fixture(scope="session")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pictures of the made-up run, drawn once."""
+    directory = tmp_path_factory.mktemp("drawn")
+    write_files(directory)
+    return directory
+
+
 @pytest.fixture
-def run_directory(tmp_path: Path) -> Path:
+def run_directory(tmp_path: Path, drawn: Path) -> Path:
     """What the checks of the made-up run left, before any report is written."""
-    write_files(tmp_path)
+    shutil.copytree(drawn, tmp_path, dirs_exist_ok=True)
     return tmp_path

@@ -4,10 +4,11 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
-from reports.timeline import Bar, Mark, Timeline, from_json, render_svg, to_json, to_text
+from reports.timeline import Bar, Mark, Timeline, from_json, render_svg, to_json, to_text, write_pictures
 from reports.timeline.svg import INK, PAPER, SEVERE, TINTS
 
 ORIGIN = 1_800_000_000.0
@@ -58,6 +59,22 @@ def test_the_picture_says_everything_that_happened() -> None:
         "seconds since 2027-01-15 08:00:00 UTC",
     ):
         assert expected in said
+
+
+def test_the_narrow_picture_says_the_same_on_a_phone() -> None:
+    wide, narrow = (ET.fromstring(render_svg(upgrade(), narrow=narrow)) for narrow in (False, True))
+    assert float(narrow.get("width", "").removesuffix("pt")) < 310
+    assert float(wide.get("width", "").removesuffix("pt")) > 640
+    said = " ".join(words(render_svg(upgrade(), narrow=True)))
+    for expected in words(render_svg(upgrade())):
+        assert expected in said or re.fullmatch("[\N{MINUS SIGN}\\d.]+", expected), (
+            expected
+        )  # axes have different ticks
+
+
+def test_pictures_for_a_page_and_for_a_phone_lie_side_by_side(tmp_path: Path) -> None:
+    write_pictures(upgrade(), tmp_path / "timeline.svg")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["timeline.narrow.svg", "timeline.svg"]
 
 
 def test_the_same_timeline_gives_the_same_bytes() -> None:
