@@ -1,9 +1,13 @@
 """The HTTP side door for the test suite, which reaches it through the API server's pod proxy.
 
-`GET /metrics`; `GET /ready` (200 once the kubelet has registered the driver, else 503; a JSON object that tells who
-this is); `GET /journal` (JSON lines, see `journal`); `GET` and `PUT /faults`: `{"planted": [ids], "rules": [...]}` (see
-`faults` and `injection`), for this process only; `GET` and `PUT /devices` (see `devices`), for all instances on the
-node. A PUT replaces the whole document and answers with the one in force; 400 tells what is wrong with it.
+* `GET /metrics`.
+* `GET /ready`: 200 once the kubelet has registered the driver, which is waited for a little, else 503; a JSON object
+  that tells who this is.
+* `GET /journal`: JSON lines, see `journal`.
+* `GET` and `PUT /faults`: `{"planted": [ids], "rules": [...]}`, see `faults` and `injection`; for this process only.
+* `GET` and `PUT /devices`: see `devices`; for all instances on the node.
+
+A PUT replaces the whole document and answers with the one in force; 400 tells what is wrong with it.
 """
 
 from __future__ import annotations
@@ -57,10 +61,19 @@ class AdminServer:
                     self._send(Answer.json({"error": f"paths to PUT are {', '.join(puts)}"}, NOT_FOUND))
                     return
                 try:
-                    answer = put(json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0")))))
+                    answer = put(json.loads(self._body()))
                 except (ValueError, TypeError, AttributeError) as error:
                     answer = Answer.json({"error": str(error)}, BAD_REQUEST)
                 self._send(answer)
+
+            def _body(self) -> bytes:
+                if self.headers.get("Transfer-Encoding") != "chunked":
+                    return self.rfile.read(int(self.headers.get("Content-Length", "0")))
+                chunks = []
+                while size := int(self.rfile.readline(), 16):
+                    chunks.append(self.rfile.read(size))
+                    self.rfile.readline()
+                return b"".join(chunks)
 
             def _send(self, answer: Answer) -> None:
                 self.send_response(answer.status)

@@ -28,6 +28,9 @@ from drivers.fake.slices import SlicePublisher
 CALLS_GRACE_SECONDS = 6.0
 """How long calls in flight may take when the driver is told to stop."""
 
+READY_WAIT_SECONDS = 2.0
+"""How long the readiness probe (5 s) waits for the registration, which follows the start within a second or so."""
+
 _THREADS = 32
 
 _LOG = logging.getLogger(__name__)
@@ -121,18 +124,18 @@ class Driver:
         self._journal.event("stop")
 
     def _ready(self) -> Answer:
-        settings = self._settings
+        settings, registered = self._settings, self._registration.registered(READY_WAIT_SECONDS)
         document = {
             "driver": settings.driver_name,
             "version": settings.version,
             "node": settings.node_name,
             "instance": settings.pod_uid,
             "process": settings.process,
-            "registered": self._registration.registered,
+            "registered": registered,
             "service": str(self._service_path),
             "registration": str(self._registration_path),
         }
-        return Answer.json(document, OK if self._registration.registered else UNAVAILABLE)
+        return Answer.json(document, OK if registered else UNAVAILABLE)
 
     def _faults(self) -> Answer:
         return Answer.json({"planted": self._switches.planted, "rules": self._switches.rules.document()})

@@ -127,12 +127,11 @@ class RegistrationService:
         self._endpoint = endpoint
         self._switches = switches
         self._started = time.monotonic()
-        self._registered = False
+        self._registered = threading.Event()
 
-    @property
-    def registered(self) -> bool:
-        """Whether the kubelet's last word was that the driver is registered."""
-        return self._registered
+    def registered(self, wait: float = 0.0) -> bool:
+        """Whether the kubelet's last word was that the driver is registered, or becomes so within `wait` seconds."""
+        return self._registered.wait(wait)
 
     def handler(self, calls: Calls) -> grpc.GenericRpcHandler[Any, Any]:
         """For a gRPC server."""
@@ -146,7 +145,7 @@ class RegistrationService:
 
     def _get_info(self, _request: Any, own: bool) -> Any:
         if not own:
-            self._switches.behaviour.before_get_info(self._registered, time.monotonic() - self._started)
+            self._switches.behaviour.before_get_info(self.registered(), time.monotonic() - self._started)
         return GET_INFO.response(
             type="DRAPlugin",
             name=self._settings.driver_name,
@@ -155,9 +154,10 @@ class RegistrationService:
         )
 
     def _notify(self, request: Any, _own: bool) -> Any:
-        self._registered = request.plugin_registered
         if not request.plugin_registered:
+            self._registered.clear()
             _LOG.error("the kubelet refused the registration: %s", request.error)
             raise RpcError(grpc.StatusCode.FAILED_PRECONDITION, f"registration failed: {request.error}")
+        self._registered.set()
         _LOG.info("registered with the kubelet")
         return NOTIFY.response()

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import http.client
 import json
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -133,6 +135,14 @@ def test_a_wrong_document_changes_nothing_and_is_told(node: Node, path: str, doc
     status, body = driver.http(path, document)
     assert (status, driver.http(path)) == (400, before)
     assert reason in json.loads(body)["error"]
+
+
+def test_a_document_may_come_in_chunks(node: Node) -> None:
+    driver = node.start()
+    connection = http.client.HTTPConnection("127.0.0.1", driver.settings.admin_port, timeout=5)
+    connection.request("PUT", "/devices", iter([b'{"count"', b": 7}"]), encode_chunked=True)
+    with closing(connection):
+        assert json.loads(connection.getresponse().read())["count"] == 7
 
 
 def test_unknown_paths_are_told_the_known_ones(node: Node) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from typing import TYPE_CHECKING
 
 import grpc
@@ -36,7 +37,8 @@ def test_only_advertised_versions_are_served(node: Node) -> None:
     assert driver.health() == "SERVING"
 
 
-def test_ready_once_the_kubelet_has_registered_it(node: Node) -> None:
+def test_ready_once_the_kubelet_has_registered_it(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivers.fake.driver.READY_WAIT_SECONDS", 0.2)
     driver = node.start()
     assert driver.http("/ready")[0] == 503
     driver.notify()
@@ -45,7 +47,16 @@ def test_ready_once_the_kubelet_has_registered_it(node: Node) -> None:
     assert json.loads(body)["service"] == str(driver.service)
 
 
-def test_a_refused_registration_is_no_registration(node: Node) -> None:
+def test_readiness_waits_for_the_registration(node: Node) -> None:
+    driver = node.start()
+    registering = threading.Timer(0.2, driver.notify)
+    registering.start()
+    assert driver.http("/ready")[0] == 200
+    registering.join()
+
+
+def test_a_refused_registration_is_no_registration(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivers.fake.driver.READY_WAIT_SECONDS", 0.2)
     driver = node.start()
     driver.notify()
     with pytest.raises(grpc.RpcError, match="version mismatch"):
