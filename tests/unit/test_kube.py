@@ -1,0 +1,259 @@
+"""The API client against a small HTTP server: paths and parameters, errors by type, patience, and watch streams."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+import tenacity
+from kubernetes import client
+
+from fixtures.kube.api import KINDS, TRANSIENT, Conflict, Gone, Kube, Refused, Unprocessable, WatchExpired, path_of
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass
+class Server:
+    """Answers with the scripted status and text, one after the other; `{}` when there are no more."""
+
+    answers: list[tuple[int, str]] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    port: int = 0
+
+    def will(self, status: int, body: Object | str) -> None:
+        self.answers.append((status, body if isinstance(body, str) else json.dumps(body)))
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        parts = urlsplit(request.path)
+        text = request.rfile.read(int(request.headers.get("Content-Length", 0)))
+        body = json.loads(text) if text else None
+        self.asked.append(Asked(request.command, parts.path, dict(parse_qsl(parts.query)), dict(request.headers), body))
+        status, answer = self.answers.pop(0) if self.answers else (200, "{}")
+        request.send_response(status)
+        request.send_header("Content-Length", str(len(answer.encode())))
+        request.end_headers()
+        request.wfile.write(answer.encode())
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            made.answer(self)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        made.port = http.server_port
+        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield made
+        http.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def kube(server: Server, monkeypatch: pytest.MonkeyPatch) -> Kube:
+    monkeypatch.setattr(Kube._call.retry, "wait", tenacity.wait_none())
+    configuration = client.Configuration(host=f"http://127.0.0.1:{server.port}")
+    return Kube(configuration, "dra-conformance/test")
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Kube._call.retry, "stop", tenacity.stop_after_attempt(3))
+    monkeypatch.setattr(Kube._call.retry, "wait", tenacity.wait_none())
+
+
+CLAIM = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "ns"}}
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims"
+
+
+@pytest.mark.parametrize(
+    ("ask", "method", "path", "query"),
+    [
+        (lambda k: k.get("ResourceClaim", "c", "ns"), "GET", f"{CLAIMS}/c", {}),
+        (lambda k: k.get("Node", "n"), "GET", "/api/v1/nodes/n", {}),
+        (lambda k: k.create(CLAIM), "POST", CLAIMS, {}),
+        (lambda k: k.create(CLAIM, dry_run=True), "POST", CLAIMS, {"dryRun": "All"}),
+        (lambda k: k.replace(CLAIM), "PUT", f"{CLAIMS}/c", {}),
+        (lambda k: k.apply(CLAIM), "PATCH", f"{CLAIMS}/c", {"fieldManager": "dra-conformance", "force": "true"}),
+        (lambda k: k.patch("ResourceClaim", "c", "ns", {}), "PATCH", f"{CLAIMS}/c", {}),
+        (lambda k: k.patch("ResourceClaim", "c", "ns", {}, "status"), "PATCH", f"{CLAIMS}/c/status", {}),
+        (lambda k: k.delete("ResourceClaim", "c", "ns"), "DELETE", f"{CLAIMS}/c", {}),
+        (
+            lambda k: k.delete("Pod", "p", "ns", grace=0),
+            "DELETE",
+            "/api/v1/namespaces/ns/pods/p",
+            {"gracePeriodSeconds": "0"},
+        ),
+        (lambda k: k.post("/some/path", {}), "POST", "/some/path", {}),
+        (lambda k: k.raw("get", "/version"), "GET", "/version", {}),
+        (
+            lambda k: k.logs("p", "ns", "c", previous=True),
+            "GET",
+            "/api/v1/namespaces/ns/pods/p/log",
+            {"container": "c", "tailLines": "2000", "timestamps": "true", "previous": "true"},
+        ),
+    ],
+)
+def test_a_verb_asks_the_right_path(
+    kube: Kube, server: Server, ask: Callable[[Kube], object], method: str, path: str, query: dict[str, str]
+) -> None:
+    ask(kube)
+    (asked,) = server.asked
+    assert (asked.method, asked.path, asked.query) == (method, path, query)
+    assert asked.headers["User-Agent"] == "dra-conformance/test"
+
+
+def test_apply_and_patch_say_how_they_are_meant(kube: Kube, server: Server) -> None:
+    kube.apply(CLAIM)
+    kube.patch("ResourceClaim", "c", "ns", {"spec": {}})
+    applied, patched = server.asked
+    assert applied.headers["Content-Type"] == "application/apply-patch+yaml"
+    assert applied.body == CLAIM
+    assert patched.headers["Content-Type"] == "application/merge-patch+json"
+    assert patched.body == {"spec": {}}
+
+
+def test_a_listing_gives_its_items_kind_and_version_back(kube: Kube, server: Server) -> None:
+    server.will(200, {"metadata": {"resourceVersion": "42"}, "items": [{"metadata": {"name": "s"}}]})
+    items, version = kube.listing("ResourceSlice", labels="a=b", fields="spec.driver=x")
+    assert version == "42"
+    assert items == [{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}}]
+    assert server.asked[0].query == {"labelSelector": "a=b", "fieldSelector": "spec.driver=x"}
+
+
+def test_objects_of_the_core_group_have_its_version(kube: Kube, server: Server) -> None:
+    server.will(200, {"metadata": {"resourceVersion": "1"}, "items": [{}]})
+    assert kube.list("Pod", "ns") == [{"apiVersion": "v1", "kind": "Pod"}]
+
+
+@pytest.mark.parametrize(("status", "error"), [(403, Refused), (404, Gone), (409, Conflict), (422, Unprocessable)])
+def test_an_answer_that_will_not_change_is_raised_at_once(
+    kube: Kube, server: Server, status: int, error: type[Exception]
+) -> None:
+    server.will(status, {"message": "no"})
+    with pytest.raises(error):
+        kube.get("Pod", "p", "ns")
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 504])
+def test_trouble_that_may_pass_is_waited_out(kube: Kube, server: Server, status: int) -> None:
+    server.will(status, {})
+    server.will(status, {})
+    server.will(200, {"kind": "Pod"})
+    assert kube.get("Pod", "p", "ns") == {"kind": "Pod"}
+    assert len(server.asked) == 3
+
+
+@pytest.mark.usefixtures("impatient")
+def test_trouble_that_does_not_pass_is_raised_as_it_is(kube: Kube, server: Server) -> None:
+    for _ in range(3):
+        server.will(503, {})
+    with pytest.raises(TRANSIENT):
+        kube.get("Pod", "p", "ns")
+
+
+def test_what_is_not_there_can_be_looked_for_and_deleted(kube: Kube, server: Server) -> None:
+    server.will(404, {})
+    server.will(404, {})
+    assert kube.find("Pod", "p", "ns") is None
+    kube.delete("Pod", "p", "ns")
+
+
+def test_a_server_that_answers_is_alive_though_it_may_have_been_ill(kube: Kube, server: Server) -> None:
+    assert kube.alive()
+    server.will(500, {})
+    assert kube.alive()
+    assert {asked.path for asked in server.asked} == {"/readyz"}
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_is_not_there_is_not_alive() -> None:
+    assert not Kube(client.Configuration(host="http://127.0.0.1:1"), "x").alive()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_stays_ill_is_not_alive(kube: Kube, server: Server) -> None:
+    for _ in range(3):
+        server.will(500, {})
+    assert not kube.alive()
+
+
+def test_a_token_is_shown_instead_of_the_own_identity(kube: Kube, server: Server) -> None:
+    kube.as_token("abc").raw("get", "/version")
+    assert server.asked[0].headers["authorization"] == "Bearer abc"
+
+
+def lines(*events: Object) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def test_a_watch_gives_one_event_per_line(kube: Kube, server: Server) -> None:
+    pods = [{"metadata": {"name": f"p{n}", "note": "ü" * 3000}} for n in range(20)]
+    server.will(200, "\n" + lines(*({"type": "ADDED", "object": pod} for pod in pods)))
+    assert list(kube.watch("Pod", "7", 3, "ns", "a=b")) == [("ADDED", pod) for pod in pods]
+    query = server.asked[0].query
+    assert query.items() >= {"watch": "true", "resourceVersion": "7", "labelSelector": "a=b"}.items()
+    assert query["timeoutSeconds"] == "4"
+
+
+def test_a_watch_that_is_cut_off_in_a_line_gives_the_whole_lines(kube: Kube, server: Server) -> None:
+    server.will(200, lines({"type": "ADDED", "object": {"n": 1}}) + '{"type": "ADD')
+    assert list(kube.watch("Pod", "7", 3)) == [("ADDED", {"n": 1})]
+
+
+def test_a_watch_that_the_server_gives_up_has_expired(kube: Kube, server: Server) -> None:
+    event = {"type": "ADDED", "object": {"n": 1}}
+    server.will(200, lines(event, {"type": "ERROR", "object": {"code": 410, "message": "too old"}}))
+    seen: list[tuple[str, Object]] = []
+    with pytest.raises(WatchExpired, match="too old"):
+        seen += kube.watch("Pod", "7", 3)
+
+
+def test_a_watch_from_a_version_that_the_server_forgot_has_expired(kube: Kube, server: Server) -> None:
+    server.will(410, {"message": "too old"})
+    with pytest.raises(WatchExpired):
+        list(kube.watch("Pod", "7", 3))
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_watch_that_cannot_begin_is_transient(kube: Kube, server: Server, status: int) -> None:
+    server.will(status, {})
+    with pytest.raises(TRANSIENT):
+        list(kube.watch("Pod", "7", 3))
+
+
+def test_a_path_has_the_namespace_only_where_the_kind_has_one() -> None:
+    assert path_of("Node", "ns", "n") == "/api/v1/nodes/n"
+    assert path_of("Pod") == "/api/v1/pods"
+    assert path_of("DaemonSet", "ns", "d") == "/apis/apps/v1/namespaces/ns/daemonsets/d"
+
+
+def test_the_table_of_kinds_has_paths_that_the_server_serves() -> None:
+    for path, plural, _ in KINDS.values():
+        assert path.partition("/")[0] in ("api", "apis")
+        assert plural.islower()

@@ -1,0 +1,308 @@
+"""The recorder: what it keeps of objects, how it follows a kind, and how a check reads its own stretch."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tenacity
+
+from fixtures.kube.api import TRANSIENT, Kube, WatchExpired
+from fixtures.recorder import Recorder, reading
+from fixtures.recorder import __main__ as process
+from fixtures.recorder.facts import FACTS, line
+from fixtures.recorder.invariants import Violation
+
+Object = dict[str, Any]
+
+
+def item(name: str = "x", namespace: str | None = "ns", **more: Any) -> Object:
+    metadata = {"name": name, "uid": f"uid-{name}", "resourceVersion": "9", **more.pop("metadata", {})}
+    if namespace:
+        metadata["namespace"] = namespace
+    return {"metadata": metadata, "spec": {}, **more}
+
+
+@pytest.mark.parametrize(
+    ("kind", "seen", "facts"),
+    [
+        (
+            "Pod",
+            item(),
+            {"phase": "Pending", "ready": False, "node": None, "restarts": 0, "waiting": [], "owner": None},
+        ),
+        (
+            "Pod",
+            item(
+                metadata={"ownerReferences": [{"name": "ds"}]},
+                spec={"nodeName": "n"},
+                status={
+                    "phase": "Running",
+                    "conditions": [{"type": "Ready", "status": "True"}, {"type": "Initialized", "status": "False"}],
+                    "containerStatuses": [
+                        {"restartCount": 2, "state": {"running": {}}},
+                        {"restartCount": 1, "state": {"waiting": {"reason": "CrashLoopBackOff"}}},
+                    ],
+                },
+            ),
+            {
+                "phase": "Running",
+                "ready": True,
+                "node": "n",
+                "restarts": 3,
+                "waiting": ["CrashLoopBackOff"],
+                "owner": "ds",
+            },
+        ),
+        ("ResourceClaim", item(), {"allocated": False, "devices": [], "reserved": [], "finalizers": []}),
+        (
+            "ResourceClaim",
+            item(
+                metadata={"finalizers": ["f"]},
+                status={
+                    "allocation": {
+                        "devices": {
+                            "results": [
+                                {"driver": "d", "pool": "p", "device": "own"},
+                                {"driver": "d", "pool": "p", "device": "looked-at", "adminAccess": True},
+                                {"driver": "d", "pool": "p", "device": "shared", "shareID": "1"},
+                            ]
+                        }
+                    },
+                    "reservedFor": [{"resource": "pods", "uid": "u"}, {"resource": "jobs", "uid": "v"}],
+                },
+            ),
+            {"allocated": True, "devices": [["d", "p", "own"]], "reserved": ["u"], "finalizers": ["f"]},
+        ),
+        (
+            "ResourceSlice",
+            item(
+                namespace=None,
+                spec={
+                    "driver": "d",
+                    "nodeName": "n",
+                    "pool": {"name": "p", "generation": 3, "resourceSliceCount": 2},
+                    "devices": [{}, {}],
+                },
+            ),
+            {"driver": "d", "node": "n", "pool": "p", "generation": 3, "count": 2, "devices": 2},
+        ),
+        (
+            "ResourceSlice",
+            item(
+                namespace=None,
+                spec={"driver": "d", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "devices": None},
+            ),
+            {"driver": "d", "node": None, "pool": "p", "generation": 1, "count": 1, "devices": 0},
+        ),
+        (
+            "Node",
+            item(spec={"unschedulable": True}, status={"conditions": [{"type": "Ready", "status": "True"}]}),
+            {"ready": True, "unschedulable": True},
+        ),
+        ("Node", item(), {"ready": False, "unschedulable": False}),
+        (
+            "Event",
+            item(type="Warning", reason="R", message="m" * 900, involvedObject={"kind": "Pod", "name": "p"}),
+            {"severity": "Warning", "reason": "R", "message": "m" * 400, "about": "Pod/p"},
+        ),
+        ("Namespace", item(metadata={"annotations": {"dra-conformance/mark": "m"}}), {"mark": "m"}),
+        ("Namespace", item(), {"mark": None}),
+    ],
+)
+def test_the_facts_of_an_object_are_few(kind: str, seen: Object, facts: Object) -> None:
+    assert FACTS[kind](seen) == facts
+
+
+def test_a_line_says_when_what_whose_and_whether_it_is_leaving() -> None:
+    seen = item(metadata={"deletionTimestamp": "2026"})
+    assert line("Node", "MODIFIED", seen, 12.34567) == {
+        "at": 12.346,
+        "kind": "Node",
+        "change": "MODIFIED",
+        "namespace": "ns",
+        "name": "x",
+        "uid": "uid-x",
+        "terminating": True,
+        "facts": {"ready": False, "unschedulable": False},
+    }
+
+
+def test_a_namespace_is_in_itself() -> None:
+    assert line("Namespace", "ADDED", item("mine", None), 0)["namespace"] == "mine"
+
+
+class Ended(Exception):
+    """The script is over."""
+
+
+class Script(Kube):
+    """Listings, each followed by its watches; a watch is a list of events, or an exception."""
+
+    def __init__(self, *steps: tuple[list[Object], list[Any]]) -> None:
+        self.steps = list(steps)
+        self.since: list[str] = []
+
+    def listing(self, *_: Any, **__: Any) -> tuple[list[Object], str]:
+        if not self.steps:
+            raise Ended
+        self.watches = iter(self.steps[0][1])
+        return self.steps.pop(0)[0], "1"
+
+    def watch(self, kind: str, since: str, *_: Any, **__: Any) -> Iterator[tuple[str, Object]]:
+        assert kind == "Namespace"
+        self.since.append(since)
+        for step in next(self.watches, [Ended()]):
+            if isinstance(step, Exception):
+                raise step
+            yield step
+
+
+def followed(script: Script, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    events = io.StringIO()
+    with pytest.raises(Ended):
+        process.follow(script, "Namespace", process.Writer(events, io.StringIO()))
+    rows = [json.loads(row) for row in events.getvalue().splitlines()]
+    return [(row["change"], row["name"]) for row in rows]
+
+
+def test_a_followed_kind_is_recorded_change_by_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    bookmark = ("BOOKMARK", {"metadata": {"resourceVersion": "77"}})
+    script = Script(([item("a")], [[("ADDED", item("b")), ("DELETED", item("a"))], [bookmark], []]))
+    assert followed(script, monkeypatch) == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a")]
+    assert script.since == ["1", "9", "77", "77"]
+
+
+@pytest.mark.parametrize("trouble", [WatchExpired("too old"), TRANSIENT[-1]("reset")])
+def test_what_changed_while_a_watch_was_lost_is_recorded_later(
+    monkeypatch: pytest.MonkeyPatch, trouble: Exception
+) -> None:
+    before = [item("stays"), item("changes"), item("goes")]
+    after = [item("stays"), item("changes", metadata={"resourceVersion": "10"}), item("comes")]
+    seen = followed(Script((before, [[trouble]]), (after, [])), monkeypatch)
+    assert seen[3:] == [("DELETED", "goes"), ("MODIFIED", "changes"), ("ADDED", "comes")]
+
+
+def test_the_writer_keeps_violations_apart() -> None:
+    events, violations = io.StringIO(), io.StringIO()
+    writer = process.Writer(events, violations)
+    allocation = {"devices": {"results": [{"driver": "d", "pool": "p", "device": "v"}]}}
+    writer.add("ResourceClaim", "ADDED", item(status={"allocation": allocation}))
+    writer.tick()
+    (event,) = map(json.loads, events.getvalue().splitlines())
+    (violation,) = map(json.loads, violations.getvalue().splitlines())
+    assert event["facts"]["devices"] == [["d", "p", "v"]]
+    assert violation["namespace"] == "ns"
+    assert violation["drivers"] == ["d"]
+    assert "without the finalizer" in violation["text"]
+
+
+class Marking(Kube):
+    """A cluster whose recorder, if it works, sees a mark as soon as it is made."""
+
+    def __init__(self, state: Path, *, records: bool = True) -> None:
+        self.events, self.records = state / "recorder" / "events.jsonl", records
+
+    def patch(self, kind: str, name: str, namespace: str | None, patch: Object, *_: Any, **__: Any) -> Object:
+        if self.records:
+            seen = line(kind, "MODIFIED", item(name, namespace, **patch), time.time())
+            with self.events.open("a") as file:
+                file.write(json.dumps(seen) + '\n{"a line that is being writ')
+        return {}
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    (tmp_path / "recorder").mkdir()
+    return tmp_path
+
+
+def record(state: Path, kind: str, namespace: str | None, **facts: Any) -> None:
+    row = {"at": 5.0, "kind": kind, "change": "ADDED", "namespace": namespace, "name": "x", "uid": "u"}
+    with (state / "recorder" / "events.jsonl").open("a") as file:
+        file.write(json.dumps({**row, "terminating": False, "facts": facts}) + "\n")
+
+
+def test_a_stretch_is_what_concerns_the_check_and_came_since_it_began(state: Path) -> None:
+    record(state, "Pod", "mine", text="before")
+    recorder = Recorder(state, Marking(state))
+    record(state, "Pod", "mine", text="mine")
+    record(state, "Pod", "other", text="other")
+    record(state, "Node", None, text="node")
+    record(state, "ResourceSlice", None, text="my slice", driver="d")
+    record(state, "ResourceSlice", None, text="other slice", driver="e")
+    assert [seen.facts["text"] for seen in recorder.so_far("mine", "d")] == ["mine", "node", "my slice"]
+    assert [seen.facts.get("text") for seen in recorder.stretch("mine", "d")] == ["mine", "node", "my slice", None]
+
+
+def test_a_recorder_that_does_not_catch_up_is_an_error(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Recorder._until.retry, "wait", tenacity.wait_none())
+    monkeypatch.setattr(Recorder._until.retry, "stop", tenacity.stop_after_attempt(3))
+    record(state, "Pod", "mine")
+    with pytest.raises(tenacity.RetryError):
+        Recorder(state, Marking(state, records=False)).stretch("mine")
+
+
+def test_a_check_hears_of_violations_in_its_namespace_or_by_its_driver_since_it_began(state: Path) -> None:
+    rows = [
+        (1.0, "mine", [], "before"),
+        (9e9, "mine", [], "in my namespace"),
+        (9e9, "other", ["d"], "by my driver"),
+        (9e9, "other", ["e"], "elsewhere"),
+        (9e9, None, ["d"], "of my pool"),
+    ]
+    recorder = Recorder(state, Marking(state))
+    assert recorder.violations("mine", "d") == []
+    keys = ("at", "namespace", "drivers", "text")
+    text = "".join(json.dumps(dict(zip(keys, row, strict=True))) + "\n" for row in rows)
+    (state / "recorder" / "violations.jsonl").write_text(text)
+    found = recorder.violations("mine", "d")
+    assert [violation.text for violation in found] == ["in my namespace", "by my driver", "of my pool"]
+    assert found[1] == Violation(9e9, "other", ("d",), "by my driver")
+    assert [violation.text for violation in recorder.violations("mine", None)] == ["in my namespace"]
+
+
+def test_a_violation_that_is_being_written_is_left_for_the_next_reader(state: Path) -> None:
+    whole = json.dumps({"at": 2.0, "namespace": None, "drivers": [], "text": "whole"}) + "\n"
+    path = state / "violations.jsonl"
+    path.write_text(whole + '{"at": 2.0, "names')
+    assert [violation.text for violation in reading.read_violations(path, 0)] == ["whole"]
+
+
+def test_a_recorder_is_known_by_its_process_not_by_a_number(state: Path) -> None:
+    assert not Recorder.runs(state)
+    (state / "recorder" / "pid").write_text(str(os.getpid()))
+    assert not Recorder.runs(state)
+    (state / "recorder" / "pid").write_text("not a number")
+    assert not Recorder.runs(state)
+
+
+def test_a_started_recorder_runs_on_its_own(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(
+        json.dumps(
+            {
+                "current-context": "c",
+                "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+                "users": [{"name": "c", "user": {}}],
+                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
+            }
+        )
+    )
+    state = tmp_path / "state"
+    Recorder.start(state, kubeconfig)
+    pid = int((state / "recorder" / "pid").read_text())
+    try:
+        assert Recorder.runs(state)
+        assert os.getsid(pid) != os.getsid(0)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    assert (state / "recorder" / "log").read_text() == ""
