@@ -1,0 +1,177 @@
+"""What users deploy, as objects; and what is read out of pods, claims and logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from drivers.install import RUN_LABEL, Instance
+from drivers.manifest import load
+from fixtures.kube import Kube, Timeouts
+from fixtures.outcomes import CheckFailed
+from fixtures.workloads import Device, Workloads, devices_of, runs
+
+Object = dict[str, Any]
+
+
+class Shelf(Kube):
+    """Keeps what is created, and has objects and logs to give."""
+
+    def __init__(self, *objects: Object, log: str = "") -> None:
+        self.created: list[Object] = []
+        self.objects, self.log = objects, log
+
+    def create(self, item: Object, *, dry_run: bool = False) -> Object:
+        assert not dry_run
+        self.created.append(item)
+        return item
+
+    def list(self, kind: str, *_: Any, **__: Any) -> list[Object]:
+        return [item for item in self.objects if item["kind"] == kind]
+
+    def get(self, kind: str, name: str, *_: Any) -> Object:
+        return next(i for i in self.objects if (i["kind"], i["metadata"]["name"]) == (kind, name))
+
+    def logs(self, *_: Any, **__: Any) -> str:
+        return self.log
+
+
+def workloads(kube: Kube) -> Workloads:
+    instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
+    return Workloads(kube, instance, Timeouts())
+
+
+def allocated(*results: tuple[str, str], **status: Any) -> Object:
+    devices = [{"request": request, "driver": "d", "pool": "p", "device": device} for request, device in results]
+    metadata = {"name": "c", "uid": "u"}
+    status = {"allocation": {"devices": {"results": devices}}, **status}
+    return {"kind": "ResourceClaim", "metadata": metadata, "status": status}
+
+
+def test_the_devices_of_a_claim_are_those_of_its_allocation() -> None:
+    claim = allocated(("left", "x"), ("right/fast", "y"))
+    assert devices_of(claim) == [Device("d", "p", "x"), Device("d", "p", "y")]
+    assert devices_of(claim, "left") == [Device("d", "p", "x")]
+    assert devices_of(claim, "right") == [Device("d", "p", "y")], "a subrequest belongs to its request"
+    assert devices_of(claim, "other") == []
+
+
+@pytest.mark.parametrize("claim", [{}, {"status": None}, {"status": {}}, {"status": {"allocation": {}}}])
+def test_a_claim_without_an_allocation_has_no_device(claim: Object) -> None:
+    assert devices_of(claim) == []
+
+
+UP: Object = {
+    "metadata": {"name": "p"},
+    "status": {"phase": "Running", "containerStatuses": [{"state": {"running": {}}}, {"state": {"running": {}}}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        (UP, True),
+        ({**UP, "metadata": {"deletionTimestamp": "2026"}}, False),
+        ({**UP, "status": {**UP["status"], "phase": "Pending"}}, False),
+        ({**UP, "status": {"phase": "Running", "containerStatuses": [{"state": {"waiting": {}}}]}}, False),
+        ({**UP, "status": {"phase": "Running", "containerStatuses": [{"state": {"running": {}}}, {}]}}, False),
+        ({**UP, "status": {"phase": "Running"}}, False),
+        ({"metadata": {}}, False),
+    ],
+    ids=["up", "leaving", "pending", "a container waits", "a container has no state", "no container", "new"],
+)
+def test_a_pod_runs_when_all_its_containers_do_and_it_is_not_leaving(pod: Object, expected: bool) -> None:
+    assert runs(pod) is expected
+
+
+def test_claims_and_templates_ask_for_one_device_per_request() -> None:
+    kube = Shelf()
+    workloads(kube).claim("c")
+    workloads(kube).template("t", requests=("left", "right"))
+    claim, template = kube.created
+    exactly = {"deviceClassName": "d-1a2b3c.fake.dra"}
+    assert claim["spec"] == {"devices": {"requests": [{"name": "device", "exactly": exactly}]}}
+    requests = template["spec"]["spec"]["devices"]["requests"]
+    assert requests == [{"name": "left", "exactly": exactly}, {"name": "right", "exactly": exactly}]
+    for item in kube.created:
+        assert item["apiVersion"] == "resource.k8s.io/v1"
+        assert item["metadata"]["namespace"] == "dra-1a2b3c"
+        assert item["metadata"]["labels"] == {RUN_LABEL: "run-1", "dra-conformance/workload": "1a2b3c"}
+
+
+def test_a_pod_uses_all_its_claims_in_one_container() -> None:
+    kube = Shelf()
+    workloads(kube).pod("p", templates={"a": "single"}, claims={"b": "shared"}, node="n")
+    spec = kube.created[0]["spec"]
+    assert spec["resourceClaims"] == [
+        {"name": "a", "resourceClaimTemplateName": "single"},
+        {"name": "b", "resourceClaimName": "shared"},
+    ]
+    assert [c["resources"]["claims"] for c in spec["containers"]] == [[{"name": "a"}, {"name": "b"}]]
+    assert spec["nodeSelector"] == {"kubernetes.io/hostname": "n"}
+    assert spec["securityContext"]["runAsNonRoot"] is True
+
+
+def test_each_container_uses_what_it_is_given() -> None:
+    kube = Shelf()
+    workloads(kube).pod("p", templates={"a": "pair"}, containers={"left": ["a/left"], "neither": []}, linger=6)
+    left, neither = kube.created[0]["spec"]["containers"]
+    assert left["resources"]["claims"] == [{"name": "a", "request": "left"}]
+    assert neither["resources"]["claims"] == []
+    assert kube.created[0]["spec"]["terminationGracePeriodSeconds"] > 6
+    assert "sleep 6" in left["command"][-1]
+    assert "nodeSelector" not in kube.created[0]["spec"]
+
+
+def test_a_pod_that_fills_a_node_has_a_claim_per_device() -> None:
+    kube = Shelf()
+    workloads(kube).fill("p", "n", 3)
+    named = kube.created[0]["spec"]["resourceClaims"]
+    assert [claim["name"] for claim in named] == ["device-0", "device-1", "device-2"]
+    assert {claim["resourceClaimTemplateName"] for claim in named} == {"single"}
+
+
+def test_the_claims_of_a_pod_come_by_the_names_that_it_gives_them() -> None:
+    made, shared = allocated(("device", "x")), {"kind": "ResourceClaim", "metadata": {"name": "shared"}}
+    pod = {
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"resourceClaims": [{"name": "a"}, {"name": "b", "resourceClaimName": "shared"}, {"name": "none"}]},
+        "status": {"resourceClaimStatuses": [{"name": "a", "resourceClaimName": "c"}]},
+    }
+    assert workloads(Shelf(pod, made, shared)).claims_of("p") == {"a": made, "b": shared}
+
+
+LOG = """\
+2026-01-01T00:00:00.000000001Z PATH=/bin
+2026-01-01T00:00:00.000000002Z DRA_FAKE_DEVICE_0=d/p/device-0
+2026-01-01T00:00:00.000000003Z NOT_DRA_FAKE_DEVICE_1=d/p/device-1
+2026-01-01T00:00:00.000000004Z TEXT=a = b
+2026-01-01T00:00:00.000000005Z said something
+"""
+
+
+def test_a_container_shows_its_environment_and_in_it_its_devices() -> None:
+    at = workloads(Shelf(log=LOG))
+    assert at.environment("p")["TEXT"] == "a = b"
+    assert at.seen_devices("p") == {"d/p/device-0"}
+    assert at.proof_of(Device("d", "p", "device-0")) == "d/p/device-0"
+
+
+@pytest.mark.parametrize(
+    ("claims", "observed"),
+    [
+        ([], "the claim is gone"),
+        ([{"kind": "ResourceClaim", "metadata": {"name": "c", "uid": "u"}}], "c not allocated not reserved"),
+        ([allocated(("device", "x"))], "c allocated not reserved"),
+    ],
+)
+def test_a_claim_that_was_let_go_is_not_still_reserved(claims: list[Object], observed: str) -> None:
+    with pytest.raises(CheckFailed) as caught:
+        workloads(Shelf(*claims)).still_reserved("u")
+    assert caught.value.observed == observed
+
+
+def test_a_claim_that_is_held_is_still_reserved() -> None:
+    workloads(Shelf(allocated(("device", "x"), reservedFor=[{"uid": "p"}]))).still_reserved("u")
