@@ -1,0 +1,71 @@
+"""The catalogue is what the suites say, and every check in it can be trusted to be able to fail."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from drivers.saboteurs import REGISTRY
+from fixtures.catalogue import FILE, checks, text
+from reports.model import CatalogueEntry, load_catalogue
+
+CLAUSES = {
+    *("GP-1", "GP-1a", "GP-1b", "GP-2", "GP-3", "GP-3a", "GP-4", "GP-4a", "GP-4b", "GP-4c"),
+    *("GP-5", "GP-5a", "GP-5b", "GP-6", "GP-6a", "GP-7", "GP-7a", "GP-7b", "GP-7c"),
+    *("GP-8", "GP-8a", "GP-8b", "GP-8c", "GP-8d", "GP-8e"),
+}
+SECTIONS = {"rbac": "1", "driver": "24", "upgrade": "34", "liveness": "5", "drain": "6", "scale": "78"}
+CAPABILITIES = {
+    *("node-shell", "kubelet-restart", "node-restart", "control-plane-config", "simulated-nodes", "old-kubelet"),
+}
+ENTRIES = load_catalogue(FILE)
+every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=[entry.id for entry in ENTRIES])
+
+
+def test_the_catalogue_is_up_to_date() -> None:
+    assert FILE.read_text() == text(), "run `python -m fixtures.catalogue`"
+
+
+def test_the_catalogue_has_each_check_once() -> None:
+    ids = [check.id for check, _ in checks()]
+    assert sorted(ids) == sorted(entry.id for entry in ENTRIES)
+    assert len(set(ids)) == len(ids)
+
+
+@every_entry
+def test_a_check_has_a_saboteur_that_breaks_it(entry: CatalogueEntry) -> None:
+    assert entry.saboteurs
+    assert all(entry.id in REGISTRY[saboteur].breaks for saboteur in entry.saboteurs)
+
+
+@every_entry
+def test_a_check_is_named_after_its_practice_and_says_one_sentence(entry: CatalogueEntry) -> None:
+    assert entry.id.partition(".")[0] == entry.practice
+    assert entry.claim[0].isupper()
+    assert entry.claim.endswith(".")
+    assert "\n" not in entry.claim
+
+
+@every_entry
+def test_a_check_names_a_clause_of_the_page_that_belongs_to_its_practice(entry: CatalogueEntry) -> None:
+    assert entry.source in CLAUSES
+    assert entry.source.removeprefix("GP-")[0] in SECTIONS[entry.practice]
+
+
+@every_entry
+def test_a_check_needs_only_capabilities_that_there_are(entry: CatalogueEntry) -> None:
+    assert set(entry.capabilities) <= CAPABILITIES
+
+
+def test_every_check_tells_its_remedy() -> None:
+    assert not [check.id for check, _ in checks() if len(check.hint.split()) < 5]
+
+
+def test_a_check_with_a_feature_is_a_must_only_where_the_feature_is() -> None:
+    assert not [check.id for check, _ in checks() if check.features and check.level == "core"]
+
+
+def test_the_practices_are_in_the_order_of_the_page() -> None:
+    practices = [entry["practice"] for entry in yaml.safe_load(FILE.read_text())["checks"]]
+    assert list(dict.fromkeys(practices)) == ["rbac", "driver", "upgrade", "liveness", "drain", "scale"]
+    assert practices == sorted(practices, key=list(SECTIONS).index)
