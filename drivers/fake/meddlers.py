@@ -58,12 +58,13 @@ def _excluding(nodes: set[str]) -> dict[str, Any]:
 
 def _events(listing: Callable[..., Any], **where: str) -> Any:
     while True:
-        for event in watch.Watch().stream(listing, timeout_seconds=600, **where):
+        watching: Any = watch.Watch()  # type: ignore[no-untyped-call]
+        for event in watching.stream(listing, timeout_seconds=600, **where):
             yield {"type": event["type"], "object": event["raw_object"]}
 
 
 DEEDS: dict[str, Callable[[str, str], None]] = {"force-delete": force_delete, "remove-on-cordon": remove_on_cordon}
 
 if __name__ == "__main__":
-    config.load_incluster_config()
+    config.load_incluster_config()  # type: ignore[no-untyped-call]
     DEEDS[sys.argv[1]](*sys.argv[2:4])
