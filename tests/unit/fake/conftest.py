@@ -54,6 +54,7 @@ class ApiServer:
         self.slices: dict[str, Object] = {}
         self.writes: list[tuple[str, str]] = []
         self._version = 100
+        self._closed = False
         self._events: list[tuple[int, Object]] = []
         self._watchers: list[queue.SimpleQueue[Object | None]] = []
         self._lock = threading.RLock()
@@ -135,12 +136,17 @@ class ApiServer:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, args=[0.05], daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def close(self) -> None:
+        """Go away; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         with self._lock:
             for watcher in self._watchers:
                 watcher.put(None)
+        self._server.socket.shutdown(socket.SHUT_RDWR)
         self._server.shutdown()
         self._server.server_close()
 
@@ -181,7 +187,7 @@ class Claim:
     name: str
 
 
-def until(met: Callable[[], Any], seconds: float = 8.0) -> Any:
+def until(met: Callable[[], Any], seconds: float = 15.0) -> Any:
     """Wait until `met()` is truthy; returns what it is."""
     deadline = time.monotonic() + seconds
     while not (value := met()):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -137,14 +136,12 @@ def test_unprepare_of_an_unknown_claim_is_a_success(node: Node) -> None:
 def test_a_slow_claim_does_not_delay_another(node: Node) -> None:
     driver = node.start()
     slow, quick = node.claim("device-0", name="slow"), node.claim("device-1")
-    driver.inject({"method": "NodePrepareResources", "claim": "slow", "delay": 1.0})
+    driver.inject({"method": "NodePrepareResources", "claim": "slow", "delay": 1.5})
     answers: dict[str, object] = {}
     thread = threading.Thread(target=lambda: answers.update(driver.prepare(slow)))
     thread.start()
     node.until(lambda: any(entry["end"] is None for entry in driver.journal()))
-    start = time.monotonic()
     assert not driver.prepare(quick)[quick.uid].error
-    assert time.monotonic() - start < 0.5
     assert not answers
     thread.join()
     assert slow.uid in answers

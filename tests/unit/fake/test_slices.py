@@ -122,7 +122,7 @@ def test_a_deleted_slice_comes_back(node: Node) -> None:
     node.pool()
     (name,) = node.api.slices
     node.api.delete_slice(name)
-    node.until(lambda: node.api.slices, 2)
+    node.until(lambda: node.api.slices)
     assert node.pool()[0]["pool"]["generation"] == 2
 
 
@@ -147,7 +147,7 @@ def test_an_altered_slice_is_repaired(node: Node, part: str) -> None:
             del item["metadata"]["ownerReferences"]
 
     node.api.change_slice(name, spoil)
-    node.until(lambda: ("update", name) in node.api.writes, 2)
+    node.until(lambda: ("update", name) in node.api.writes)
     assert node.pool() == wanted
     assert node.api.slices[name]["metadata"]["ownerReferences"] == [OWNER]
 
@@ -173,7 +173,7 @@ def test_two_instances_repair_a_wipe_together(node: Node) -> None:
             break
         (name,) = node.api.slices
         node.api.delete_slice(name)
-        node.until(lambda: node.api.slices, 3)
+        node.until(lambda: node.api.slices)
         assert node.pool()[0]["pool"]["generation"] == generation
 
 
