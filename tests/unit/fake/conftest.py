@@ -6,7 +6,6 @@ import json
 import os
 import queue
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +17,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -410,12 +410,9 @@ class Node:
 @pytest.fixture
 def node() -> Iterator[Node]:
     """A node without a driver. Its directory has a short name: a socket's path is limited."""
-    root = Path(tempfile.mkdtemp(prefix="n"))
-    api = ApiServer()
-    node = Node(root, api)
-    try:
+    with (
+        tempfile.TemporaryDirectory(prefix="n", dir="/tmp") as root,
+        closing(ApiServer()) as api,
+        closing(Node(Path(root), api)) as node,
+    ):
         yield node
-    finally:
-        node.close()
-        api.close()
-        shutil.rmtree(root)
