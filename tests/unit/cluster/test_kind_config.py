@@ -1,0 +1,84 @@
+"""The configuration of a kind cluster: nothing that a Kubernetes version does not know, nothing that is not needed."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from fixtures.cluster.handle import Role
+from fixtures.cluster.kind_config import DEVICE_LABEL, kind_config
+from fixtures.cluster.node_image.versions import KUBERNETES_SERVED
+
+ROLES: tuple[Role, ...] = ("control-plane", "worker")
+
+
+def rendered(version: str, *, cgroup_v1: bool = False, sys_resource: bool = True) -> Any:
+    return yaml.safe_load(kind_config(version, ROLES, cgroup_v1=cgroup_v1, sys_resource=sys_resource))
+
+
+def kubelet_of(config: Any) -> Any:
+    patches = [yaml.safe_load(patch) for patch in config.get("kubeadmConfigPatches", [])]
+    return next((patch for patch in patches if patch["kind"] == "KubeletConfiguration"), None)
+
+
+def test_nodes_follow_the_topology() -> None:
+    assert [node["role"] for node in rendered("1.37.2")["nodes"]] == list(ROLES)
+
+
+def test_only_workers_are_labelled_for_devices() -> None:
+    control_plane, worker = rendered("1.37.2")["nodes"]
+    assert "labels" not in control_plane
+    assert worker["labels"] == {DEVICE_LABEL: "true"}
+
+
+@pytest.mark.parametrize("version", KUBERNETES_SERVED)
+def test_kubelet_is_left_alone_on_an_ordinary_host(version: str) -> None:
+    assert kubelet_of(rendered(version)) is None
+
+
+@pytest.mark.parametrize(("version", "known"), [("1.34.4", False), ("1.35.4", True), ("1.37.2", True)])
+def test_cgroup_v1_is_allowed_where_the_kubelet_would_refuse_it(version: str, known: bool) -> None:
+    kubelet = kubelet_of(rendered(version, cgroup_v1=True))
+    assert (kubelet or {}).get("failCgroupV1") == (False if known else None)
+
+
+@pytest.mark.parametrize("version", KUBERNETES_SERVED)
+def test_missing_capability_makes_a_kubelet_in_a_user_namespace(version: str) -> None:
+    assert kubelet_of(rendered(version, sys_resource=False))["featureGates"] == {"KubeletInUserNamespace": True}
+
+
+@pytest.mark.parametrize(
+    ("version", "served"),
+    [
+        ("1.32.13", {"resource.k8s.io/v1beta1": "true"}),
+        ("1.33.13", {"resource.k8s.io/v1beta1": "true", "resource.k8s.io/v1beta2": "true"}),
+    ],
+)
+def test_dra_is_switched_on_where_it_is_not_by_default(version: str, served: dict[str, str]) -> None:
+    config = rendered(version)
+    assert config["featureGates"] == {"DynamicResourceAllocation": True}
+    assert config["runtimeConfig"] == served
+
+
+@pytest.mark.parametrize("version", ["1.34.4", "1.35.4", "1.36.3", "1.37.2"])
+def test_locked_gates_are_not_touched(version: str) -> None:
+    config = rendered(version)
+    assert "featureGates" not in config
+    assert "runtimeConfig" not in config
+
+
+@pytest.mark.parametrize("version", ["1.32.13", "1.35.4"])
+def test_metrics_are_reachable_with_arguments_as_maps(version: str) -> None:
+    (patch,) = (yaml.safe_load(patch) for patch in rendered(version)["kubeadmConfigPatches"])
+    assert patch["kind"] == "ClusterConfiguration"
+    assert patch["controllerManager"] == patch["scheduler"] == {"extraArgs": {"bind-address": "0.0.0.0"}}
+
+
+@pytest.mark.parametrize("version", ["1.36.3", "1.37.2"])
+def test_metrics_are_reachable_with_arguments_as_lists(version: str) -> None:
+    (patch,) = rendered(version)["kubeadmConfigPatchesJSON6902"]
+    everywhere = {"name": "bind-address", "value": "0.0.0.0"}
+    assert yaml.safe_load(patch["patch"]) == [
+        {"op": "add", "path": "/controllerManager/extraArgs/-", "value": everywhere},
+        {"op": "add", "path": "/scheduler/extraArgs", "value": [everywhere]},
+    ]
