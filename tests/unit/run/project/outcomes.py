@@ -1,0 +1,162 @@
+"""A suite in which each check ends differently."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fixtures.checks import check
+from fixtures.outcomes import CheckFailed, expect, inconclusive, not_applicable
+from fixtures.recorder import Seen
+from fixtures.scene import Scene
+from reports.model import Measurement
+
+
+def simple(name: str, **more: Any) -> pytest.MarkDecorator:
+    return check(f"rbac.ends.{name}", level="core", source="GP-1", hint=f"the remedy of {name}", **more)
+
+
+@pytest.fixture
+def fails() -> None:
+    raise CheckFailed("a driver", "none came up")
+
+
+@pytest.fixture
+def breaks() -> None:
+    raise RuntimeError("no such file")
+
+
+@pytest.fixture
+def breaks_late() -> Iterator[None]:
+    yield
+    raise RuntimeError("it is still there")
+
+
+@pytest.fixture
+def fails_late() -> Iterator[None]:
+    yield
+    raise CheckFailed("pods gone", "some stay")
+
+
+@simple("passed")
+def test_passed() -> None:
+    """It passes."""
+
+
+@simple("failed")
+def test_failed() -> None:
+    """It fails in the call."""
+    expect([], "a device", "none", "on node-1")
+
+
+@simple("failed-in-setup")
+def test_failed_in_setup(fails: None) -> None:
+    """It fails in a fixture."""
+
+
+@simple("raised")
+def test_raised() -> None:
+    """It stumbles over the suite."""
+    raise RuntimeError("no such key")
+
+
+@simple("asserted")
+def test_asserted() -> None:
+    """It stumbles over an assumption."""
+    assert [] == [1], "an assumption of the suite"
+
+
+@simple("raised-in-setup")
+def test_raised_in_setup(breaks: None) -> None:
+    """It stumbles in a fixture."""
+
+
+@simple("raised-in-teardown")
+def test_raised_in_teardown(breaks_late: None) -> None:
+    """It cannot clean up."""
+
+
+@simple("failed-in-teardown")
+def test_failed_in_teardown(fails_late: None) -> None:
+    """What it waits for in cleaning up does not come."""
+
+
+@simple("failed-then-raised")
+def test_failed_then_raised(breaks_late: None) -> None:  # noqa: ARG001 - as another check would
+    """It fails, and cannot clean up either."""
+    expect(False, "a device", "none")
+
+
+@simple("skipped")
+def test_skipped() -> None:
+    """It skips without one of our words."""
+    pytest.skip("no time")  # noqa: TID251 - what happens then is the question
+
+
+@simple("inconclusive")
+def test_inconclusive() -> None:
+    """It cannot tell."""
+    inconclusive("one node only")
+
+
+@simple("not-applicable")
+def test_not_applicable() -> None:
+    """It is not for this place."""
+    not_applicable("too old")
+
+
+@simple("not-supported", features=("rolling-update",))
+def test_not_supported() -> None:
+    """It needs a feature that the manifest declares unsupported."""
+    raise AssertionError
+
+
+@simple("fake-only", fake=True)
+def test_fake_only() -> None:
+    """It needs the fake driver."""
+    raise AssertionError
+
+
+@simple("exempt")
+def test_exempt(breaks: None) -> None:
+    """The operator left it out."""
+
+
+@simple("invariant-broken")
+def test_invariant_broken(scene: Scene) -> None:
+    """It passes, but the recorder saw something."""
+    row = {"at": scene.recorder.started, "namespace": "ns", "drivers": [], "text": "claim x holds too much"}
+    with (scene.handle.state / "recorder" / "violations.jsonl").open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+@simple("explained", disruptive=True)
+def test_explained(scene: Scene) -> None:
+    """It fails in a place of its own, which is looked at."""
+    scene.measurements.append(Measurement(name="pods", value=3, unit="pods"))
+    facts = {"phase": "Running", "ready": True, "owner": None}
+    seen = Seen(scene.recorder.started + 1, "Pod", "ADDED", "ns", "p", "u", terminating=False, facts=facts)
+    names = ("at", "kind", "change", "namespace", "name", "uid", "terminating", "facts")
+    with (scene.handle.state / "recorder" / "events.jsonl").open("a") as file:
+        file.write(json.dumps({name: getattr(seen, name) for name in names}) + "\n")
+    expect(False, "a device", "none")
+
+
+@simple("passed-unexplained", disruptive=True)
+def test_passed_unexplained(scene: Scene) -> None:
+    """It passes, but the recorder's file is lost."""
+    (scene.handle.state / "recorder" / "events.jsonl").unlink()
+
+
+@simple("failed-unexplained")
+def test_failed_unexplained(scene: Scene) -> None:
+    """It fails, and the recorder's file is lost."""
+    (scene.handle.state / "recorder" / "events.jsonl").unlink()
+    expect(False, "a device", "none")
+
+
+def test_that_is_no_check() -> None:
+    raise AssertionError

@@ -1,0 +1,114 @@
+"""The conftest of a project whose suites are small and whose cluster is made of words; the run itself is the real one.
+
+What happens to the cluster is written to the file `cluster.log`; files named `no-*` make a step of its life fail.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fixtures
+from fixtures import catalogue
+
+HERE = Path(__file__).parent
+catalogue.SUITES = HERE / "suites"
+catalogue.FILE = catalogue.SUITES / "catalogue.yaml"
+
+from fixtures.cluster.errors import ClusterError  # noqa: E402
+from fixtures.cluster.handle import ClusterHandle  # noqa: E402
+from fixtures.kube import Kube  # noqa: E402
+from fixtures.recorder import Recorder  # noqa: E402
+from fixtures.run import controller  # noqa: E402
+from fixtures.run.place import Place  # noqa: E402
+from fixtures.scene import SCENE, Scene  # noqa: E402
+
+Object = dict[str, Any]
+
+
+class Words(Kube):
+    """An API server that knows one node, and is alive unless the file `dead` exists."""
+
+    def __init__(self) -> None:
+        pass
+
+    @classmethod
+    def from_kubeconfig(cls, path: Path, user_agent: str) -> Kube:
+        assert path.name == "kubeconfig"
+        assert user_agent.startswith("dra-conformance/")
+        if (HERE / "no-access").exists():
+            raise PermissionError("no access")
+        return cls()
+
+    def raw(self, method: str, path: str, **_: Any) -> str:
+        assert method == "get"
+        answers: Object = {
+            "/version": {"gitVersion": "v1.37.2"},
+            "/apis/resource.k8s.io": {"versions": [{"version": "v1"}]},
+        }
+        return json.dumps(answers[path])
+
+    def list(self, kind: str, *_: Any, **__: Any) -> list[Object]:
+        info = {"kubeletVersion": "v1.37.2", "containerRuntimeVersion": "containerd://2"}
+        return [{"metadata": {"name": "node-1"}, "status": {"nodeInfo": info}}] if kind == "Node" else []
+
+    def alive(self) -> bool:
+        return not (HERE / "dead").exists()
+
+
+class Clusters:
+    def ensure(self, topology: str) -> ClusterHandle:
+        _log(f"ensure {topology}")
+        if (HERE / "no-engine").exists():
+            raise ClusterError("There is no container engine.", "Start docker.")
+        if (HERE / "no-patience").exists():
+            raise KeyboardInterrupt
+        return ClusterHandle(topology, "words", HERE / "kubeconfig", "1.37.2", (), frozenset(), HERE, HERE, HERE)
+
+    def close(self, *, keep: bool) -> list[str]:
+        _log(f"close keep={keep}")
+        return ["network words"] if (HERE / "no-end").exists() else []
+
+
+def _log(text: str) -> None:
+    with (HERE / "cluster.log").open("a") as file:
+        file.write(text + "\n")
+
+
+def _clusters(session: Path, kubernetes: str, node_image: str, say: Callable[[str], None]) -> Clusters:
+    assert (kubernetes, node_image) == ("1.37.2", "auto")
+    if not session.exists():
+        say("making words")
+        session.mkdir()
+    return Clusters()
+
+
+vars(controller).update(clusters=_clusters, Kube=Words)
+
+
+@pytest.fixture
+def scene(request: pytest.FixtureRequest, place: Place, tmp_path: Path) -> Scene:
+    """In the place of the real one: a namespace of words, in a cluster that no other check sees."""
+    assert place.session.exists()
+    handle = replace(Clusters().ensure("standard"), state=tmp_path)
+    (tmp_path / "recorder").mkdir()
+    (tmp_path / "recorder" / "events.jsonl").touch()
+    made = Scene(handle, Words(), Recorder(handle.state, Words()), {}, "ns")
+    request.node.stash[SCENE] = made
+    return made
+
+
+_spec = importlib.util.spec_from_file_location("root", Path(fixtures.__file__).parents[1] / "conftest.py")
+assert _spec is not None
+assert _spec.loader is not None
+_root = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_root)
+pytest_plugins = _root.pytest_plugins
+pytest_addoption = _root.pytest_addoption
+pytest_configure = _root.pytest_configure
