@@ -1,0 +1,265 @@
+"""What is done to an installed driver: install, roll out, take away, bring back, freeze, remove."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from drivers.install import Instance, render
+from drivers.manifest import load
+from drivers.saboteurs import REGISTRY
+from fixtures import metrics
+from fixtures.driver import Driver, _rolled_out, installed, is_ready
+from fixtures.kube import Timeouts
+from fixtures.nodes import NodeShell, NodeShellError
+from fixtures.outcomes import CheckFailed
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Memory
+
+Object = dict[str, Any]
+NODES = ["node-1", "node-2"]
+NAME = "driver-1a2b3c"
+SPACE = "dra-1a2b3c"
+COUNTS = ("desiredNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable")
+
+
+def run_daemon_sets(memory: Memory) -> None:
+    """What the DaemonSet controller, the kubelets and the drivers do: pods that are Ready, slices that stay."""
+    for item in [i for i in memory.objects.values() if i["kind"] == "DaemonSet"]:
+        name = item["metadata"]["name"]
+        nowhere = any("nowhere" in key for key in item["spec"]["template"]["spec"]["nodeSelector"])
+        wanted = [] if nowhere else NODES
+        for node in NODES:
+            if ("Pod", SPACE, f"{name}-{node}") in memory.objects and node not in wanted:
+                memory.drop("Pod", f"{name}-{node}", SPACE)
+        for node in wanted:
+            memory.put(pod(f"{name}-{node}", node, owner=name))
+            pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+            spec = {"driver": "d-1a2b3c.fake.dra", "nodeName": node, "pool": pool}
+            memory.put({"kind": "ResourceSlice", "metadata": {"name": f"slice-{node}"}, "spec": spec})
+        counts = dict.fromkeys(
+            ("desiredNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable"), 2
+        )
+        item["status"] = {**counts, "observedGeneration": item["metadata"]["generation"]}
+    if not any(i["kind"] == "DaemonSet" for i in memory.objects.values()):
+        for kind, space, name in list(memory.objects):
+            if kind == "Pod" and name.startswith(NAME):
+                memory.drop(kind, name, space)
+
+
+def pod(name: str, node: str = "node-1", owner: str | None = None, *, ready: bool = True) -> Object:
+    metadata: Object = {"name": name, "namespace": SPACE}
+    if owner:
+        metadata["ownerReferences"] = [{"name": owner, "controller": True}]
+    status = {
+        "conditions": [{"type": "Ready", "status": str(ready)}],
+        "containerStatuses": [{"name": "driver", "containerID": f"containerd://id-{node}", "state": {"running": {}}}],
+    }
+    return {"kind": "Pod", "metadata": metadata, "spec": {"nodeName": node}, "status": status}
+
+
+@pytest.fixture
+def signals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    sent: list[str] = []
+    monkeypatch.setattr(NodeShell, "signal", lambda self, pid, name: sent.append(f"{self.node} {pid} {name}"))
+    monkeypatch.setattr(NodeShell, "serving_processes", lambda _, container: [7, 8] if container == "id-node-1" else [])
+    return sent
+
+
+@pytest.fixture
+def driver(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Driver:
+    memory.reacts = lambda: run_daemon_sets(memory)
+    monkeypatch.setattr(metrics, "registered_sockets", lambda _kube, node, name: [f"{node}/{name}"])
+    instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={"devices": "true"})
+    shells = {node: NodeShell(node, Path("docker")) for node in NODES}
+    return Driver(memory, instance, NODES, shells, Timeouts())
+
+
+def names(objects: list[Object]) -> list[str]:
+    return sorted(item["metadata"]["name"] for item in objects)
+
+
+def test_installing_applies_all_objects_in_their_order(driver: Driver, memory: Memory) -> None:
+    driver.install()
+    objects = render(driver.instance)
+    assert memory.done == [f"apply {item['kind']}/{item['metadata']['name']}" for item in objects]
+    assert driver.daemon_set()["metadata"]["name"] == NAME
+
+
+def test_a_saboteur_of_the_package_is_in_what_is_installed(driver: Driver, memory: Memory) -> None:
+    driver.saboteur = REGISTRY["second-installation"]
+    driver.install()
+    assert f"apply DaemonSet/{NAME}-old" in memory.done
+    assert names(driver.pods()) == [f"{NAME}-node-1", f"{NAME}-node-2"], "the other installation's pods are not ours"
+
+
+def test_pods_and_slices_are_the_drivers_own(driver: Driver, memory: Memory) -> None:
+    driver.install()
+    memory.put(pod("workload"))
+    memory.put(pod("job", owner="job"))
+    spec = {"driver": "other.dra", "nodeName": "node-1"}
+    memory.put({"kind": "ResourceSlice", "metadata": {"name": "other"}, "spec": spec})
+    assert names(driver.pods()) == [f"{NAME}-node-1", f"{NAME}-node-2"]
+    assert names(driver.pods("node-2")) == [f"{NAME}-node-2"]
+    assert names(driver.slices()) == ["slice-node-1", "slice-node-2"]
+    assert names(driver.slices("node-1")) == ["slice-node-1"]
+
+
+def test_a_driver_that_does_not_come_up_fails_the_check(driver: Driver, memory: Memory) -> None:
+    memory.reacts = lambda: None
+    driver.timeouts = Timeouts(1e-9)
+    with pytest.raises(CheckFailed, match="all driver pods Ready"):
+        driver.install()
+
+
+def test_a_driver_that_does_not_register_fails_the_check(
+    driver: Driver, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "registered_sockets", lambda *_: [])
+    driver.timeouts = Timeouts(1, {"driver_up": 1e-9})
+    memory.later = [lambda: None] * 9
+    with pytest.raises(CheckFailed):
+        driver.await_registered("node-1", timeout="driver_up")
+
+
+def test_the_time_to_register_is_told(driver: Driver, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([memory.problem(503), [], ["socket"]])
+
+    def registered(*_: object) -> object:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(metrics, "registered_sockets", registered)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    assert 0 <= driver.await_registered("node-1") < 60
+
+
+def test_a_rollout_changes_the_daemon_set_and_nothing_else(driver: Driver, memory: Memory) -> None:
+    driver.install()
+    memory.done.clear()
+    driver.roll_out()
+    assert memory.done == [f"apply DaemonSet/{NAME}"]
+    template = driver.daemon_set()["spec"]["template"]
+    versions = [e["value"] for e in template["spec"]["containers"][0]["env"] if e["name"] == "DRIVER_VERSION"]
+    assert versions == ["2.0.0"]
+    assert template["metadata"]["annotations"].keys() == {"dra-conformance/rollout"}, (
+        "rolled out even if it is the same"
+    )
+    assert [d.what for d in driver.disturbances] == ["rollout to 2.0.0 begins", "rollout complete"]
+
+
+def test_a_stopped_driver_is_nowhere_until_it_is_started(driver: Driver) -> None:
+    driver.install()
+    driver.stop()
+    assert driver.pods() == []
+    driver.start()
+    assert names(driver.pods()) == [f"{NAME}-node-1", f"{NAME}-node-2"]
+    assert driver.daemon_set()["spec"]["template"]["spec"]["nodeSelector"] == {"devices": "true"}
+    assert [d.what for d in driver.disturbances] == ["driver stopped", "driver started"]
+
+
+def test_a_driver_that_was_left_stopped_comes_back_before_it_is_removed(driver: Driver, memory: Memory) -> None:
+    driver.install()
+    driver.stop()
+    memory.done.clear()
+    driver.remove()
+    assert memory.done[0] == f"patch DaemonSet/{NAME}"
+    assert memory.objects == {}
+
+
+def test_a_frozen_driver_thaws_before_it_is_removed(driver: Driver, signals: list[str]) -> None:
+    driver.install()
+    assert driver.freeze("node-1")["metadata"]["name"] == f"{NAME}-node-1"
+    assert signals == ["node-1 7 STOP", "node-1 8 STOP"]
+    driver.remove()
+    assert sorted(signals[2:]) == ["node-1 7 CONT", "node-1 8 CONT"]
+    assert "SIGSTOP" in driver.disturbances[0].what
+
+
+def test_what_undid_itself_does_not_keep_a_driver_from_being_removed(
+    driver: Driver, memory: Memory, signals: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.install()
+    driver.freeze("node-1")
+    assert signals
+
+    def gone(self: NodeShell, _pid: int, _name: str) -> None:
+        raise NodeShellError(f"no such process on {self.node}")
+
+    monkeypatch.setattr(NodeShell, "signal", gone)
+    driver.remove()
+    assert memory.objects == {}
+
+
+@pytest.mark.usefixtures("signals")
+def test_a_driver_without_a_serving_process_cannot_be_frozen(driver: Driver) -> None:
+    driver.install()
+    with pytest.raises(CheckFailed, match=f"a process of {NAME}-node-2 listens"):
+        driver.freeze("node-2")
+
+
+def test_removing_ends_the_workload_while_the_driver_can_still_unprepare(driver: Driver, memory: Memory) -> None:
+    driver.install()
+    memory.put(pod("workload"))
+    metadata = {"name": "c", "namespace": SPACE}
+    held = {"kind": "ResourceClaim", "metadata": metadata, "status": {"reservedFor": [{"uid": "u"}]}}
+    memory.put(held)
+    memory.later = [lambda: memory.put({**held, "status": {}})]
+    memory.done.clear()
+    driver.remove()
+    deleted = [f"delete {item['kind']}/{item['metadata']['name']}" for item in reversed(render(driver.instance))]
+    slices = [f"delete ResourceSlice/slice-{node}" for node in NODES]
+    assert memory.done == ["delete Pod/workload in 1 s", *deleted, *slices]
+    assert [kind for kind, _, _ in memory.objects] == ["ResourceClaim"]
+
+
+def test_in_a_dead_cluster_nothing_is_removed(driver: Driver, memory: Memory) -> None:
+    driver.install()
+    memory.answers = False
+    memory.done.clear()
+    driver.remove()
+    assert memory.done == []
+
+
+def test_a_driver_is_removed_even_if_it_never_came_up(driver: Driver, memory: Memory) -> None:
+    memory.reacts = lambda: None
+    driver.timeouts = Timeouts(1, {"driver_up": 1e-9})
+    with pytest.raises(CheckFailed), installed(driver):
+        raise AssertionError("it came up")
+    assert memory.objects == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, True),
+        ({"observedGeneration": 4}, False),
+        ({"updatedNumberScheduled": 1}, False),
+        ({"numberReady": 1}, False),
+        ({"numberAvailable": 1}, False),
+        (dict.fromkeys(COUNTS, 0), False),
+    ],
+    ids=lambda value: ",".join(value) if isinstance(value, dict) else "",
+)
+def test_a_rollout_is_complete_when_all_pods_are_new_and_ready(change: Object, expected: bool) -> None:
+    item: Object = {"metadata": {"generation": 5}}
+    item["status"] = {**dict.fromkeys(COUNTS, 2), "observedGeneration": 5, **change}
+    assert _rolled_out(item) is expected
+
+
+def test_a_daemon_set_that_nobody_looked_at_is_not_rolled_out() -> None:
+    assert not _rolled_out({"metadata": {"generation": 1}})
+
+
+def test_a_pod_on_its_way_out_is_not_ready() -> None:
+    up, down = pod("a"), pod("b", ready=False)
+    leaving, new = pod("c"), pod("d")
+    leaving["metadata"]["deletionTimestamp"] = "2026"
+    del new["status"]
+    assert [is_ready(item) for item in (up, down, leaving, new)] == [True, False, False, False]
