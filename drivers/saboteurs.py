@@ -97,11 +97,12 @@ _ALL = (
         "unprepare leaves the claim's CDI file behind",
         "driver.unprepare.releases",
     ),
-    _driver(
+    Saboteur(
         "fixed-sockets",
-        "two versions overlap with the same socket names: the one that leaves removes the newcomer's",
-        "upgrade.seamless.new-pods-start",
-        "upgrade.seamless.slices-continuous",
+        "driver",
+        "two versions overlap with the same socket names: the one that leaves removes the newcomer's, unnoticed",
+        ("upgrade.seamless.new-pods-start", "upgrade.seamless.slices-continuous"),
+        faults=("fixed-sockets", "always-serving"),
     ),
     _driver(
         "deletes-slices-on-stop",
