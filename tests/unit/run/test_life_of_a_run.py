@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("how", ["healthy", "inside another"])
 def test_a_kept_practice_is_conformant(start: Callable[[str], Run], how: str) -> None:
     run = start(how)
-    assert run.outcomes() == {"kept": "passed", "seen": "passed"}
+    assert run.outcomes() == dict.fromkeys(("alone", "kept", "together"), "passed")
     assert (run.report.verdict, run.code) == ("conformant", 0)
 
 
@@ -47,9 +47,9 @@ def test_who_made_the_cluster_deletes_it_unless_it_is_to_be_kept(
 @pytest.mark.parametrize(
     ("how", "outcomes"),
     [
-        ("deselected", {"kept": "passed", "seen": "not-run"}),
-        ("kept", {"kept": "passed", "seen": "not-run"}),
-        ("patient", {"kept": "passed", "seen": "passed"}),
+        ("deselected", {"alone": "not-run", "kept": "passed", "together": "not-run"}),
+        ("kept", {"alone": "not-run", "kept": "passed", "together": "not-run"}),
+        ("patient", dict.fromkeys(("alone", "kept", "together"), "passed")),
     ],
 )
 def test_less_than_the_plan_or_with_more_patience_is_partial(
@@ -58,6 +58,13 @@ def test_less_than_the_plan_or_with_more_patience_is_partial(
     run = start(how)
     assert run.outcomes() == outcomes
     assert (run.report.verdict, run.code) == ("partial", 3)
+
+
+def test_a_namespace_carries_the_run_and_is_deleted_with_its_check(start: Callable[[str], Run]) -> None:
+    log = start("healthy").cluster
+    about = [line for line in log if "Namespace" in line]
+    assert about == ["create Namespace dict_keys(['dra-conformance/run'])", "delete Namespace dra-"]
+    assert log.index(about[1]) < log.index("close keep=False")
 
 
 def test_leftovers_are_reported_apart_from_the_verdict(start: Callable[[str], Run]) -> None:

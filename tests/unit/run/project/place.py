@@ -22,7 +22,7 @@ catalogue.SUITES = HERE / "suites"
 catalogue.FILE = catalogue.SUITES / "catalogue.yaml"
 
 from fixtures.cluster.errors import ClusterError  # noqa: E402
-from fixtures.cluster.handle import ClusterHandle  # noqa: E402
+from fixtures.cluster.handle import ClusterHandle, Node  # noqa: E402
 from fixtures.kube import Kube  # noqa: E402
 from fixtures.recorder import Recorder  # noqa: E402
 from fixtures.run import controller  # noqa: E402
@@ -58,6 +58,15 @@ class Words(Kube):
         info = {"kubeletVersion": "v1.37.2", "containerRuntimeVersion": "containerd://2"}
         return [{"metadata": {"name": "node-1"}, "status": {"nodeInfo": info}}] if kind == "Node" else []
 
+    def create(self, item: Object, *, dry_run: bool = False) -> Object:
+        assert not dry_run
+        _log(f"create {item['kind']} {item['metadata']['labels'].keys()}")
+        return item
+
+    def delete(self, kind: str, name: str, namespace: str | None = None, *, grace: int | None = None) -> None:
+        assert (kind, namespace, grace) == ("Namespace", None, None)
+        _log(f"delete {kind} {name[:4]}")
+
     def alive(self) -> bool:
         return not (HERE / "dead").exists()
 
@@ -69,7 +78,8 @@ class Clusters:
             raise ClusterError("There is no container engine.", "Start docker.")
         if (HERE / "no-patience").exists():
             raise KeyboardInterrupt
-        return ClusterHandle(topology, "words", HERE / "kubeconfig", "1.37.2", (), frozenset(), HERE, HERE, HERE)
+        nodes = (Node("control", "control-plane", ""), Node("node-1", "worker", ""), Node("node-2", "worker", ""))
+        return ClusterHandle(topology, "words", HERE / "kubeconfig", "1.37.2", nodes, frozenset(), HERE, HERE, HERE)
 
     def close(self, *, keep: bool) -> list[str]:
         _log(f"close keep={keep}")
@@ -92,11 +102,17 @@ def _clusters(session: Path, kubernetes: str, node_image: str, say: Callable[[st
 vars(controller).update(clusters=_clusters, Kube=Words)
 
 
-@pytest.fixture
-def scene(request: pytest.FixtureRequest, place: Place, tmp_path: Path) -> Scene:
-    """In the place of the real one: a namespace of words, in a cluster that no other check sees."""
+@pytest.fixture(scope="session")
+def cluster(place: Place) -> ClusterHandle:
+    """In the place of the real one."""
     assert place.session.exists()
-    handle = replace(Clusters().ensure("standard"), state=tmp_path)
+    return Clusters().ensure("standard")
+
+
+@pytest.fixture
+def scene(request: pytest.FixtureRequest, cluster: ClusterHandle, tmp_path: Path) -> Scene:
+    """In the place of the real one: a namespace of words, with a recorder of its own."""
+    handle = replace(cluster, state=tmp_path)
     (tmp_path / "recorder").mkdir()
     (tmp_path / "recorder" / "events.jsonl").touch()
     made = Scene(handle, Words(), Recorder(handle.state, Words()), {}, "ns")
