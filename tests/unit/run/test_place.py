@@ -1,0 +1,87 @@
+"""Where a run takes place, and the recorder that each of its clusters has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.checks import Check, check
+from fixtures.cluster.handle import ClusterHandle
+from fixtures.recorder import Recorder
+from fixtures.run.place import Place
+from fixtures.run.topology import Clusters, clusters
+
+
+def test_a_fresh_place_is_unique_and_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DRA_SESSION_DIR", raising=False)
+    first, second = Place.fresh(tmp_path / "out"), Place.fresh(tmp_path / "out")
+    assert first.run != second.run
+    assert first.session != second.session
+    assert first.out == tmp_path / "out" / first.run
+    assert first.owner
+    assert not first.session.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_inside_another_shares_the_session_and_owns_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRA_SESSION_DIR", str(tmp_path / "session"))
+    place = Place.fresh(tmp_path)
+    assert place.session == tmp_path / "session"
+    assert not place.owner
+
+
+def test_another_process_of_the_run_has_the_same_place_and_owns_nothing(tmp_path: Path) -> None:
+    place = Place("run-1", tmp_path / "out", tmp_path / "session", owner=True)
+    other = Place.from_json(json.loads(json.dumps(place.to_json())))
+    assert (other.run, other.out, other.session) == (place.run, place.out, place.session)
+    assert not other.owner
+
+
+def test_the_files_of_a_check_are_under_its_id(tmp_path: Path) -> None:
+    place = Place("run-1", tmp_path, tmp_path, owner=True)
+    assert place.directory_of("rbac.a.b") == place.directory_of("rbac.a.b") == tmp_path / "checks" / "rbac.a.b"
+    assert (tmp_path / "checks" / "rbac.a.b").is_dir()
+
+
+class Making:
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self.closed: list[bool] = []
+
+    def ensure(self, topology: str) -> ClusterHandle:
+        return ClusterHandle(
+            topology, "c", Path("kubeconfig"), "1.37.2", (), frozenset(), Path("kubectl"), Path("docker"), self.state
+        )
+
+    def close(self, keep: bool) -> list[str]:
+        self.closed.append(keep)
+        return ["network c"]
+
+
+def test_a_cluster_has_one_recorder_however_many_ask_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[Path, Path]] = []
+    monkeypatch.setattr(Recorder, "start", lambda state, kubeconfig: started.append((state, kubeconfig)))
+    monkeypatch.setattr(Recorder, "runs", lambda _: bool(started))
+    topologies: Any = Making(tmp_path)
+    several = [Clusters(topologies, tmp_path) for _ in range(3)]
+    assert {made.ensure("standard").name for made in several} == {"c"}
+    assert started == [(tmp_path, Path("kubeconfig"))]
+    assert several[0].close(keep=True) == ["network c"]
+    assert topologies.closed == [True]
+
+
+def test_the_clusters_of_a_session_are_those_of_its_directory(tmp_path: Path) -> None:
+    assert clusters(tmp_path, "1.37.2", "auto").session == tmp_path
+
+
+def test_a_check_is_a_marker_with_facts_and_its_practice_is_in_its_id() -> None:
+    marked = check("scale.metrics.exposed", level="core", source="GP-8", hint="serve it", fake=True)
+    (facts,) = marked.args
+    assert facts == Check("scale.metrics.exposed", "core", "GP-8", "serve it", fake=True)
+    assert facts.practice == "scale"
+    assert marked.name == "dra_check"
