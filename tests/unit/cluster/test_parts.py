@@ -2,11 +2,17 @@
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from fixtures.cluster.node_image.parts import UNUSED_AFTER, Parts, digest
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
 
 def fill(directory: Path) -> None:
@@ -34,6 +40,18 @@ def test_failed_build_leaves_no_part_and_can_be_repeated(tmp_path: Path) -> None
     assert parts.find("tool", 1) is None
     made = parts.make("tool", 1, fill)
     assert [file.name for file in made.iterdir()] == ["file"]
+
+
+def test_sessions_that_want_the_same_part_make_it_once(tmp_path: Path) -> None:
+    made: list[Path] = []
+
+    def build(directory: Path) -> None:
+        made.append(directory)
+        fill(directory)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(lambda _: Parts(tmp_path).make("tool", 1, build), range(4)))
+    assert len(made) == len(found) == 1
 
 
 def test_only_parts_that_nobody_used_are_forgotten(tmp_path: Path) -> None:
