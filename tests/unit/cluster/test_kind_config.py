@@ -67,18 +67,21 @@ def test_locked_gates_are_not_touched(version: str) -> None:
     assert "runtimeConfig" not in config
 
 
-@pytest.mark.parametrize("version", ["1.32.13", "1.35.4"])
-def test_metrics_are_reachable_with_arguments_as_maps(version: str) -> None:
+@pytest.mark.parametrize("version", ["1.33.13", "1.35.4"])
+def test_control_plane_is_patched_with_arguments_as_maps(version: str) -> None:
     (patch,) = (yaml.safe_load(patch) for patch in rendered(version)["kubeadmConfigPatches"])
     assert patch["kind"] == "ClusterConfiguration"
     assert patch["controllerManager"] == patch["scheduler"] == {"extraArgs": {"bind-address": "0.0.0.0"}}
+    assert patch["etcd"] == {"local": {"extraArgs": {"unsafe-no-fsync": "true"}}}
 
 
 @pytest.mark.parametrize("version", ["1.36.3", "1.37.2"])
-def test_metrics_are_reachable_with_arguments_as_lists(version: str) -> None:
+def test_control_plane_is_patched_with_arguments_as_lists(version: str) -> None:
     (patch,) = rendered(version)["kubeadmConfigPatchesJSON6902"]
     everywhere = {"name": "bind-address", "value": "0.0.0.0"}
+    no_fsync = {"name": "unsafe-no-fsync", "value": "true"}
     assert yaml.safe_load(patch["patch"]) == [
         {"op": "add", "path": "/controllerManager/extraArgs/-", "value": everywhere},
         {"op": "add", "path": "/scheduler/extraArgs", "value": [everywhere]},
+        {"op": "add", "path": "/etcd", "value": {"local": {"extraArgs": [no_fsync]}}},
     ]
