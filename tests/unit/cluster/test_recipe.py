@@ -168,6 +168,19 @@ def test_no_version_is_refused_with_examples(version: str) -> None:
     assert "1.37.2" in caught.value.remedy
 
 
+def test_failure_of_one_lane_ends_the_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    shop = workshop.Workshop(lambda _: None, steps=1)
+
+    def fail() -> Path:
+        raise ClusterError("no network", "get one")
+
+    monkeypatch.setattr(shop, "root", fail)
+    monkeypatch.setattr(shop, "go", lambda _: shop.commands.run(["sleep", "600"], limit=600))
+    with pytest.raises(ClusterError, match="no network"):
+        recipe._make_parts("1.37.2", shop)
+
+
 def test_missing_go_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
