@@ -5,6 +5,7 @@ from __future__ import annotations
 from fixtures.checks import check
 from fixtures.drain import Drains, stays_ready_until_gone
 from fixtures.driver import Driver
+from fixtures.nodes import QuietNode
 from fixtures.workloads import Workloads
 
 
@@ -16,13 +17,13 @@ from fixtures.workloads import Workloads
     capabilities=("node-shell",),
     disruptive=True,
 )
-def test_driver_last(driver: Driver, workloads: Workloads, quiet_node: str, drains: Drains) -> None:
+def test_driver_last(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
     """During a drain the driver stays Ready until the last pod that holds its devices on the node is gone."""
     workloads.template("single")
-    pods = ["quick", "slow"]
-    workloads.pod("quick", templates={"device": "single"}, node=quiet_node)
-    workloads.pod("slow", templates={"device": "single"}, node=quiet_node, linger=6)
-    for pod in pods:
-        workloads.running(pod)
-    with drains.draining(quiet_node):
-        stays_ready_until_gone(driver, quiet_node, pods)
+    with quiet_node.alone() as node:
+        workloads.pod("quick", templates={"device": "single"}, node=node)
+        workloads.pod("slow", templates={"device": "single"}, node=node, linger=6)
+        for pod in ("quick", "slow"):
+            workloads.running(pod)
+        with drains.draining(node):
+            stays_ready_until_gone(driver, node, ["quick", "slow"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fixtures import pools
 from fixtures.checks import check
 from fixtures.driver import Driver
+from fixtures.nodes import QuietNode
 
 
 @check(
@@ -15,10 +16,11 @@ from fixtures.driver import Driver
     capabilities=("node-shell", "kubelet-restart"),
     disruptive=True,
 )
-def test_registers(driver: Driver, quiet_node: str) -> None:
+def test_registers(driver: Driver, quiet_node: QuietNode) -> None:
     """The driver is registered with the kubelet of each node in time, and again after a kubelet restart."""
     for node in driver.nodes:
         driver.await_registered(node)
-    driver.restart_kubelet(quiet_node)
-    driver.await_registered(quiet_node)
+    with quiet_node.alone() as node:
+        driver.restart_kubelet(node)
+    driver.await_registered(quiet_node.name)
     pools.await_complete(driver)
