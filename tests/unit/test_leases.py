@@ -9,37 +9,43 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from fixtures.leases import lease, shared
+from fixtures.leases import Shares, alone
 
 LONG = 20.0
 HOLD = """
 import sys
 from pathlib import Path
-from fixtures.leases import lease
-with lease(Path(sys.argv[1]), "node/a", alone=sys.argv[2] == "alone"):
-    print("held", flush=True)
-    sys.stdin.read()
+from fixtures.leases import Lease
+held = Lease(Path(sys.argv[1]), "node/a")
+getattr(held, sys.argv[2])()
+print("held", flush=True)
+sys.stdin.read()
 """
+BOTH = ["node/a", "node/b"]
+
+
+def together(state: Path, *things: str) -> AbstractContextManager[Shares]:
+    return closing(Shares(state, list(things)))
 
 
 class Holder:
-    """A thread that takes a lease as soon as it can and gives it back when told to."""
+    """A thread that holds something as soon as it can and gives it back when told to."""
 
-    def __init__(self, state: Path, thing: str, *, alone: bool) -> None:
+    def __init__(self, hold: Callable[[], AbstractContextManager[object]]) -> None:
         self.waits, self.holds, self._over = threading.Event(), threading.Event(), threading.Event()
-        self._lease = lease(state, thing, alone=alone)
+        self._hold = hold
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
         assert self.waits.wait(LONG)
 
     def _run(self) -> None:
         self.waits.set()
-        with self._lease:
+        with self._hold():
             self.holds.set()
             self._over.wait(LONG)
 
@@ -76,26 +82,38 @@ def another_process(state: Path, how: str) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
+def gets(state: Path, file: str, how: int) -> bool:
+    """Whether somebody else would get a file of a lease now."""
+    with (state / "leases" / file).open("a") as lock:
+        try:
+            fcntl.flock(lock, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def held(state: Path) -> dict[str, str]:
+    """How each thing is held now."""
+    files = [file.name for file in (state / "leases").iterdir() if file.suffix != ".gate"]
+    ways = {(True, True): "free", (True, False): "together", (False, False): "alone"}
+    return {file: ways[gets(state, file, fcntl.LOCK_SH), gets(state, file, fcntl.LOCK_EX)] for file in sorted(files)}
+
+
 def is_waiting(state: Path, thing: str) -> bool:
     """Whether somebody holds the gate of a thing: a writer that waits, or one at work."""
-    with (state / "leases" / f"{thing.replace('/', '_')}.gate").open("w") as gate:
-        try:
-            fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+    return not gets(state, f"{thing.replace('/', '_')}.gate", fcntl.LOCK_EX)
 
 
 def test_readers_hold_a_thing_together(tmp_path: Path, holders: list[Holder]) -> None:
     for _ in range(3):
-        holders.append(Holder(tmp_path, "node/a", alone=False))
+        holders.append(Holder(lambda: together(tmp_path, "node/a")))
     assert all(holder.holds.wait(LONG) for holder in holders)
 
 
 def test_a_writer_waits_for_all_readers_and_is_then_alone(tmp_path: Path, holders: list[Holder]) -> None:
-    readers = [Holder(tmp_path, "node/a", alone=False) for _ in range(2)]
+    readers = [Holder(lambda: together(tmp_path, "node/a")) for _ in range(2)]
     assert all(reader.holds.wait(LONG) for reader in readers)
-    holders.append(writer := Holder(tmp_path, "node/a", alone=True))
+    holders.append(writer := Holder(lambda: alone(tmp_path, "node/a")))
     _until(lambda: is_waiting(tmp_path, "node/a"))
     readers[0].give_back()
     assert not writer.holds.is_set()
@@ -104,11 +122,11 @@ def test_a_writer_waits_for_all_readers_and_is_then_alone(tmp_path: Path, holder
 
 
 def test_a_waiting_writer_goes_before_new_readers(tmp_path: Path, holders: list[Holder]) -> None:
-    reader = Holder(tmp_path, "node/a", alone=False)
+    reader = Holder(lambda: together(tmp_path, "node/a"))
     assert reader.holds.wait(LONG)
-    writer = Holder(tmp_path, "node/a", alone=True)
+    writer = Holder(lambda: alone(tmp_path, "node/a"))
     _until(lambda: is_waiting(tmp_path, "node/a"))
-    holders.append(late := Holder(tmp_path, "node/a", alone=False))
+    holders.append(late := Holder(lambda: together(tmp_path, "node/a")))
     reader.give_back()
     assert writer.holds.wait(LONG)
     assert not late.holds.is_set()
@@ -123,54 +141,43 @@ def test_writers_take_turns(tmp_path: Path) -> None:
     def work() -> None:
         nonlocal inside, most
         for _ in range(50):
-            with lease(tmp_path, "node/a", alone=True):
+            with alone(tmp_path, "node/a"):
                 inside += 1
                 most = max(most, inside)
                 inside -= 1
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(LONG)
+    _all_end([work] * 4)
     assert (inside, most) == (0, 1)
 
 
 def test_leases_of_different_things_do_not_wait_for_each_other(tmp_path: Path) -> None:
-    with lease(tmp_path, "node/a", alone=True), lease(tmp_path, "node/b", alone=True), shared(tmp_path, ["cluster"]):
-        assert sorted(file.name for file in (tmp_path / "leases").iterdir()) == [
-            "cluster",
-            "cluster.gate",
-            "node_a",
-            "node_a.gate",
-            "node_b",
-            "node_b.gate",
-        ]
+    with alone(tmp_path, "node/a"), alone(tmp_path, "node/b"), together(tmp_path, "cluster"):
+        assert held(tmp_path) == {"cluster": "together", "node_a": "alone", "node_b": "alone"}
 
 
 def test_a_lease_holds_between_processes(tmp_path: Path, holders: list[Holder]) -> None:
-    with another_process(tmp_path, "alone") as other:
-        holders.append(reader := Holder(tmp_path, "node/a", alone=False))
+    with another_process(tmp_path, "take") as other:
+        holders.append(reader := Holder(lambda: together(tmp_path, "node/a")))
         assert not reader.holds.is_set()
         assert other.stdin is not None
         other.stdin.close()
         assert reader.holds.wait(LONG)
 
 
-@pytest.mark.parametrize("how", ["alone", "together"])
+@pytest.mark.parametrize("how", ["take", "share"])
 def test_a_lease_ends_with_its_holder_even_by_sigkill(tmp_path: Path, how: str) -> None:
     with another_process(tmp_path, how) as other:
         other.send_signal(signal.SIGKILL)
         other.wait(LONG)
-        with lease(tmp_path, "node/a", alone=True):
+        with alone(tmp_path, "node/a"):
             pass
 
 
 def test_a_lease_is_given_back_when_its_holder_fails(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), lease(tmp_path, "node/a", alone=True):
+    with pytest.raises(RuntimeError), alone(tmp_path, "node/a"):
         raise RuntimeError
-    with lease(tmp_path, "node/a", alone=True):
-        pass
+    assert held(tmp_path) == {"node_a": "free"}
+    assert not is_waiting(tmp_path, "node/a")
 
 
 def test_nobody_waits_in_a_circle(tmp_path: Path) -> None:
@@ -178,29 +185,87 @@ def test_nobody_waits_in_a_circle(tmp_path: Path) -> None:
 
     def read(things: list[str]) -> None:
         for _ in range(30):
-            with shared(tmp_path, things):
+            with together(tmp_path, *things):
                 pass
 
     def write() -> None:
-        for thing in ["node/a", "node/b"] * 15:
-            with lease(tmp_path, thing, alone=True):
+        for thing in BOTH * 15:
+            with alone(tmp_path, thing):
                 pass
 
-    threads = [threading.Thread(target=read, args=[things]) for things in (["node/a", "node/b"], ["node/b", "node/a"])]
-    threads.append(threading.Thread(target=write))
+    _all_end([lambda: read(BOTH), lambda: read(BOTH[::-1]), write])
+
+
+def test_what_is_shared_is_given_back_as_a_whole(tmp_path: Path) -> None:
+    with together(tmp_path, *BOTH[::-1]):
+        assert held(tmp_path) == {"node_a": "together", "node_b": "together"}
+    assert held(tmp_path) == {"node_a": "free", "node_b": "free"}
+
+
+def test_one_of_several_shares_can_be_had_alone_for_a_while(tmp_path: Path) -> None:
+    with together(tmp_path, *BOTH) as shares:
+        for _ in range(2):
+            with shares.alone("node/b"):
+                assert held(tmp_path) == {"node_a": "free", "node_b": "alone"}
+            assert held(tmp_path) == {"node_a": "together", "node_b": "together"}
+            assert not is_waiting(tmp_path, "node/b")
+
+
+def test_who_fails_alone_shares_again(tmp_path: Path) -> None:
+    with together(tmp_path, *BOTH) as shares:
+        with pytest.raises(RuntimeError), shares.alone("node/a"):
+            raise RuntimeError
+        assert held(tmp_path) == {"node_a": "together", "node_b": "together"}
+        assert not is_waiting(tmp_path, "node/a")
+
+
+def test_who_wants_to_be_alone_waits_for_the_other_shares_and_holds_none_meanwhile(
+    tmp_path: Path, holders: list[Holder]
+) -> None:
+    with together(tmp_path, *BOTH) as mine:
+        other = Holder(lambda: together(tmp_path, "node/b"))
+        assert other.holds.wait(LONG)
+        holders.append(writer := Holder(lambda: mine.alone("node/b")))
+        _until(lambda: is_waiting(tmp_path, "node/b"))
+        assert held(tmp_path) == {"node_a": "free", "node_b": "together"}
+        assert not writer.holds.is_set()
+        other.give_back()
+        assert writer.holds.wait(LONG)
+        holders.pop().give_back()
+
+
+@pytest.mark.parametrize("wanted", [BOTH, ["node/a", "node/a"]], ids=["each another", "both the same"])
+def test_two_who_share_everything_can_both_have_a_part_alone(tmp_path: Path, wanted: list[str]) -> None:
+    begun = threading.Barrier(2)
+    inside: list[str] = []
+
+    def check(thing: str) -> None:
+        with together(tmp_path, *BOTH) as shares:
+            begun.wait(LONG)
+            for _ in range(30):
+                with shares.alone(thing):
+                    assert thing not in inside
+                    inside.append(thing)
+                    inside.remove(thing)
+
+    _all_end([lambda: check(wanted[0]), lambda: check(wanted[1])])
+    assert held(tmp_path) == {"node_a": "free", "node_b": "free"}
+
+
+def _all_end(works: list[Callable[[], None]]) -> None:
+    """Run all at once; all have to come to an end, and to a good one."""
+    ended: list[int] = []
+
+    def run(number: int) -> None:
+        works[number]()
+        ended.append(number)
+
+    threads = [threading.Thread(target=run, args=[number], daemon=True) for number in range(len(works))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(LONG)
-    assert not [thread for thread in threads if thread.is_alive()]
-
-
-def test_what_is_shared_is_given_back_as_a_whole(tmp_path: Path) -> None:
-    with shared(tmp_path, ["node/b", "node/a"]):
-        pass
-    with ExitStack() as stack:
-        for thing in ("node/a", "node/b"):
-            stack.enter_context(lease(tmp_path, thing, alone=True))
+    assert sorted(ended) == list(range(len(works)))
 
 
 def _until(holds: Callable[[], bool]) -> None:
