@@ -20,10 +20,9 @@ from fixtures.workloads import Workloads
 def test_driver_last(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
     """During a drain the driver stays Ready until the last pod that holds its devices on the node is gone."""
     workloads.template("single")
-    with quiet_node.alone() as node:
-        workloads.pod("quick", templates={"device": "single"}, node=node)
-        workloads.pod("slow", templates={"device": "single"}, node=node, linger=6)
-        for pod in ("quick", "slow"):
-            workloads.running(pod)
-        with drains.draining(node):
-            stays_ready_until_gone(driver, node, ["quick", "slow"])
+    workloads.pod("quick", templates={"device": "single"}, node=quiet_node.name)
+    workloads.pod("slow", templates={"device": "single"}, node=quiet_node.name, linger=6)
+    for pod in ("quick", "slow"):
+        workloads.running(pod)
+    with drains.draining(quiet_node.name):
+        stays_ready_until_gone(driver, quiet_node.name, ["quick", "slow"])

@@ -20,7 +20,7 @@ def test_registers(driver: Driver, quiet_node: QuietNode) -> None:
     """The driver is registered with the kubelet of each node in time, and again after a kubelet restart."""
     for node in driver.nodes:
         driver.await_registered(node)
-    with quiet_node.alone() as node:
-        driver.restart_kubelet(node)
+    driver.restart_kubelet(quiet_node.name)
+    quiet_node.calm()
     driver.await_registered(quiet_node.name)
     pools.await_complete(driver)

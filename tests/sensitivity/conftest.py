@@ -55,7 +55,6 @@ class Cluster:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for layer in ("driver", "package", "cluster"):
-        config.addinivalue_line("markers", f"{layer}-layer: a saboteur of that layer")
+    config.addinivalue_line("markers", "room: needs the cluster or a node alone, and goes first")
     if not hasattr(config, "workerinput") and SESSION_VARIABLE not in os.environ:
         config.pluginmanager.register(Cluster(config), "dra-cluster")

@@ -17,17 +17,24 @@ from fixtures.run.place import SESSION_VARIABLE
 from reports.model import Report, load_catalogue
 
 CHECKS = [entry.id for entry in load_catalogue(FILE)]
+
+
+def needs_room(saboteur: Saboteur) -> bool:
+    return saboteur.layer == "cluster" or bool(TAKE_NODES & set(saboteur.breaks))
+
+
 PANEL = ("rbac.operator.manages-claims", "driver.slices.pool-per-node", "driver.prepare.device-visible")
 LIMIT = 1200
-IN_ORDER = sorted(REGISTRY.values(), key=lambda s: (s.layer != "cluster", -len(s.breaks)))
+TAKE_NODES = {"driver.registration.registers", "drain.order.driver-last"}
+IN_ORDER = sorted(REGISTRY.values(), key=lambda s: (not needs_room(s), -len(s.breaks)))
 
 
 @pytest.fixture(autouse=True)
-def _cluster_layer_first(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Faults of the cluster itself need it alone: better once, at the start, than to wait for everybody each time."""
+def _room_first(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What needs the cluster or a node alone goes first, so that it does not make everybody wait in between."""
     directory = Path(os.environ[SESSION_VARIABLE])
-    planned = {item.name for item in request.session.items if "cluster-layer" in item.keywords}
-    mine = "cluster-layer" in request.node.keywords
+    planned = {item.name for item in request.session.items if "room" in item.keywords}
+    mine = "room" in request.node.keywords
     if not mine:
         _until_done(directory, planned)
     yield
@@ -67,7 +74,7 @@ def outcomes(report: Report) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "saboteur",
-    [pytest.param(s, id=s.id, marks=[getattr(pytest.mark, f"{s.layer}-layer")]) for s in IN_ORDER],
+    [pytest.param(s, id=s.id, marks=[pytest.mark.room] if needs_room(s) else []) for s in IN_ORDER],
 )
 def test_saboteur_is_caught_by_what_it_breaks(
     saboteur: Saboteur, tmp_path: Path, request: pytest.FixtureRequest
