@@ -127,19 +127,6 @@ def without_templates(role: Object) -> Object:
     return role
 
 
-def aggregated_role(resource: str) -> Object:
-    """A ClusterRole that adds writing a cluster-scoped DRA resource to `edit`, and so to `admin`."""
-    return {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "ClusterRole",
-        "metadata": {
-            "name": f"careless-{resource}",
-            "labels": {f"{RBAC}/aggregate-to-edit": "true"},
-        },
-        "rules": [_write(resource)],
-    }
-
-
 def group_binding(group: str, resource: str) -> tuple[Object, Object]:
     """A ClusterRole that writes a cluster-scoped DRA resource and its binding to a whole group."""
     name = f"careless-{resource}"

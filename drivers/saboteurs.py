@@ -165,11 +165,11 @@ _ALL = (
         edits=(Edit("ClusterRole", "system:aggregate-to-edit", overlays.without_templates),),
     ),
     Saboteur(
-        "edit-writes-deviceclasses",
+        "everyone-writes-deviceclasses",
         "cluster",
-        "a rule aggregated into edit and admin lets operators write DeviceClasses",
+        "a stray binding lets every authenticated user write DeviceClasses",
         ("rbac.operator.no-deviceclass-write",),
-        objects=(overlays.aggregated_role("deviceclasses"),),
+        objects=overlays.group_binding("system:authenticated", "deviceclasses"),
     ),
     Saboteur(
         "service-accounts-write-slices",

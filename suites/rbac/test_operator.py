@@ -24,7 +24,7 @@ def test_manages_claims(operator: Kube, namespace: str) -> None:
     "rbac.operator.no-deviceclass-write",
     level="core",
     source="GP-1a",
-    hint="take deviceclasses out of the roles of operators; look for ClusterRoles aggregated into edit or admin",
+    hint="only admins write DeviceClasses: look for ClusterRoleBindings of groups such as system:authenticated",
 )
 def test_no_deviceclass_write(kube: Kube, operator: Kube) -> None:
     """Operators cannot create, change or delete DeviceClasses."""
