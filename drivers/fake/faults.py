@@ -87,7 +87,7 @@ class _StaleSlice(Behaviour):
         return replace(
             plan,
             deletes=tuple(other for other in plan.deletes if other != name),
-            creates=plan.creates if stands else (*plan.creates, body),
+            creates=plan.creates if stands else (body, *plan.creates),
         )
 
 
