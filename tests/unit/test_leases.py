@@ -9,12 +9,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 
-from fixtures.leases import Shares, alone
+from fixtures.leases import alone, shared
 
 LONG = 20.0
 HOLD = """
@@ -27,10 +27,6 @@ print("held", flush=True)
 sys.stdin.read()
 """
 BOTH = ["node/a", "node/b"]
-
-
-def together(state: Path, *things: str) -> AbstractContextManager[Shares]:
-    return closing(Shares(state, list(things)))
 
 
 class Holder:
@@ -106,12 +102,12 @@ def is_waiting(state: Path, thing: str) -> bool:
 
 def test_readers_hold_a_thing_together(tmp_path: Path, holders: list[Holder]) -> None:
     for _ in range(3):
-        holders.append(Holder(lambda: together(tmp_path, "node/a")))
+        holders.append(Holder(lambda: shared(tmp_path, ["node/a"])))
     assert all(holder.holds.wait(LONG) for holder in holders)
 
 
 def test_a_writer_waits_for_all_readers_and_is_then_alone(tmp_path: Path, holders: list[Holder]) -> None:
-    readers = [Holder(lambda: together(tmp_path, "node/a")) for _ in range(2)]
+    readers = [Holder(lambda: shared(tmp_path, ["node/a"])) for _ in range(2)]
     assert all(reader.holds.wait(LONG) for reader in readers)
     holders.append(writer := Holder(lambda: alone(tmp_path, "node/a")))
     _until(lambda: is_waiting(tmp_path, "node/a"))
@@ -122,11 +118,11 @@ def test_a_writer_waits_for_all_readers_and_is_then_alone(tmp_path: Path, holder
 
 
 def test_a_waiting_writer_goes_before_new_readers(tmp_path: Path, holders: list[Holder]) -> None:
-    reader = Holder(lambda: together(tmp_path, "node/a"))
+    reader = Holder(lambda: shared(tmp_path, ["node/a"]))
     assert reader.holds.wait(LONG)
     writer = Holder(lambda: alone(tmp_path, "node/a"))
     _until(lambda: is_waiting(tmp_path, "node/a"))
-    holders.append(late := Holder(lambda: together(tmp_path, "node/a")))
+    holders.append(late := Holder(lambda: shared(tmp_path, ["node/a"])))
     reader.give_back()
     assert writer.holds.wait(LONG)
     assert not late.holds.is_set()
@@ -151,13 +147,13 @@ def test_writers_take_turns(tmp_path: Path) -> None:
 
 
 def test_leases_of_different_things_do_not_wait_for_each_other(tmp_path: Path) -> None:
-    with alone(tmp_path, "node/a"), alone(tmp_path, "node/b"), together(tmp_path, "cluster"):
+    with alone(tmp_path, "node/a"), alone(tmp_path, "node/b"), shared(tmp_path, ["cluster"]):
         assert held(tmp_path) == {"cluster": "together", "node_a": "alone", "node_b": "alone"}
 
 
 def test_a_lease_holds_between_processes(tmp_path: Path, holders: list[Holder]) -> None:
     with another_process(tmp_path, "take") as other:
-        holders.append(reader := Holder(lambda: together(tmp_path, "node/a")))
+        holders.append(reader := Holder(lambda: shared(tmp_path, ["node/a"])))
         assert not reader.holds.is_set()
         assert other.stdin is not None
         other.stdin.close()
@@ -185,7 +181,7 @@ def test_nobody_waits_in_a_circle(tmp_path: Path) -> None:
 
     def read(things: list[str]) -> None:
         for _ in range(30):
-            with together(tmp_path, *things):
+            with shared(tmp_path, things):
                 pass
 
     def write() -> None:
@@ -197,59 +193,70 @@ def test_nobody_waits_in_a_circle(tmp_path: Path) -> None:
 
 
 def test_what_is_shared_is_given_back_as_a_whole(tmp_path: Path) -> None:
-    with together(tmp_path, *BOTH[::-1]):
+    with shared(tmp_path, BOTH[::-1]):
         assert held(tmp_path) == {"node_a": "together", "node_b": "together"}
     assert held(tmp_path) == {"node_a": "free", "node_b": "free"}
 
 
-def test_one_of_several_shares_can_be_had_alone_for_a_while(tmp_path: Path) -> None:
-    with together(tmp_path, *BOTH) as shares:
-        for _ in range(2):
-            with shares.alone("node/b"):
-                assert held(tmp_path) == {"node_a": "free", "node_b": "alone"}
-            assert held(tmp_path) == {"node_a": "together", "node_b": "together"}
-            assert not is_waiting(tmp_path, "node/b")
+def test_what_is_shared_is_given_back_when_its_holder_fails(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), shared(tmp_path, BOTH):
+        raise RuntimeError
+    assert held(tmp_path) == {"node_a": "free", "node_b": "free"}
 
 
-def test_who_fails_alone_shares_again(tmp_path: Path) -> None:
-    with together(tmp_path, *BOTH) as shares:
-        with pytest.raises(RuntimeError), shares.alone("node/a"):
-            raise RuntimeError
-        assert held(tmp_path) == {"node_a": "together", "node_b": "together"}
-        assert not is_waiting(tmp_path, "node/a")
+def test_who_waits_for_a_part_holds_only_what_comes_before_it(tmp_path: Path, holders: list[Holder]) -> None:
+    with alone(tmp_path, "node/b"):
+        holders.append(reader := Holder(lambda: shared(tmp_path, [*BOTH[::-1], "node/c"])))
+        _until(lambda: (tmp_path / "leases" / "node_a").exists() and held(tmp_path)["node_a"] == "together")
+        assert held(tmp_path).get("node_c", "free") == "free"
+        assert not reader.holds.is_set()
+    assert reader.holds.wait(LONG)
 
 
-def test_who_wants_to_be_alone_waits_for_the_other_shares_and_holds_none_meanwhile(
-    tmp_path: Path, holders: list[Holder]
-) -> None:
-    with together(tmp_path, *BOTH) as mine:
-        other = Holder(lambda: together(tmp_path, "node/b"))
-        assert other.holds.wait(LONG)
-        holders.append(writer := Holder(lambda: mine.alone("node/b")))
-        _until(lambda: is_waiting(tmp_path, "node/b"))
-        assert held(tmp_path) == {"node_a": "free", "node_b": "together"}
-        assert not writer.holds.is_set()
-        other.give_back()
-        assert writer.holds.wait(LONG)
-        holders.pop().give_back()
+def test_a_writer_that_calms_down_goes_on_together_with_others(tmp_path: Path, holders: list[Holder]) -> None:
+    with alone(tmp_path, "node/a") as mine:
+        holders.append(reader := Holder(lambda: shared(tmp_path, ["node/a"])))
+        assert held(tmp_path) == {"node_a": "alone"}
+        assert not reader.holds.is_set()
+        mine.calm()
+        assert reader.holds.wait(LONG)
+        assert held(tmp_path) == {"node_a": "together"}
+        holders.append(writer := Holder(lambda: alone(tmp_path, "node/a")))
+        _until(lambda: is_waiting(tmp_path, "node/a"))
+        reader.give_back()
+        assert not writer.holds.is_set(), "one who calmed down still holds it"
+    assert writer.holds.wait(LONG)
 
 
-@pytest.mark.parametrize("wanted", [BOTH, ["node/a", "node/a"]], ids=["each another", "both the same"])
-def test_two_who_share_everything_can_both_have_a_part_alone(tmp_path: Path, wanted: list[str]) -> None:
+def test_who_calms_down_lets_no_writer_in_between(tmp_path: Path, holders: list[Holder]) -> None:
+    """Those who wait are let in one by one; the next writer comes after the one who calmed down is gone."""
+    with alone(tmp_path, "node/a") as mine:
+        writers = [Holder(lambda: alone(tmp_path, "node/a")) for _ in range(2)]
+        holders += writers
+        mine.calm()
+        _until(lambda: is_waiting(tmp_path, "node/a"))
+        assert held(tmp_path) == {"node_a": "together"}
+        assert not any(writer.holds.is_set() for writer in writers)
+    _until(lambda: any(writer.holds.is_set() for writer in writers))
+    assert held(tmp_path) == {"node_a": "alone"}
+    holders.sort(key=lambda writer: not writer.holds.is_set())
+
+
+def test_two_who_disturb_one_node_each_and_then_share_it_do_not_wait_for_each_other(tmp_path: Path) -> None:
     begun = threading.Barrier(2)
     inside: list[str] = []
 
     def check(thing: str) -> None:
-        with together(tmp_path, *BOTH) as shares:
-            begun.wait(LONG)
-            for _ in range(30):
-                with shares.alone(thing):
-                    assert thing not in inside
-                    inside.append(thing)
-                    inside.remove(thing)
+        begun.wait(LONG)
+        for _ in range(30):
+            with shared(tmp_path, ["cluster"]), alone(tmp_path, thing) as mine:
+                assert thing not in inside
+                inside.append(thing)
+                inside.remove(thing)
+                mine.calm()
 
-    _all_end([lambda: check(wanted[0]), lambda: check(wanted[1])])
-    assert held(tmp_path) == {"node_a": "free", "node_b": "free"}
+    _all_end([lambda: check("node/a"), lambda: check("node/b")])
+    assert held(tmp_path) == {"cluster": "free", "node_a": "free", "node_b": "free"}
 
 
 def _all_end(works: list[Callable[[], None]]) -> None:

@@ -81,8 +81,9 @@ def test_a_saboteur_is_taken_out_even_if_the_run_breaks(cluster: Memory, saboteu
 
 
 def test_a_role_that_is_aggregated_is_waited_for(cluster: Memory, tmp_path: Path) -> None:
-    with planted(cluster, REGISTRY["edit-writes-deviceclasses"], "run-1", tmp_path):
-        assert "deviceclasses" in str(cluster.get("ClusterRole", EDIT)["rules"])
+    assert "resourceclaimtemplates" in str(cluster.get("ClusterRole", EDIT)["rules"])
+    with planted(cluster, REGISTRY["edit-without-templates"], "run-1", tmp_path):
+        assert "resourceclaimtemplates" not in str(cluster.get("ClusterRole", EDIT)["rules"])
 
 
 def test_a_saboteur_that_does_not_take_effect_is_taken_out_again(

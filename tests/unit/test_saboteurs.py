@@ -143,18 +143,20 @@ def test_taking_templates_out_of_a_role_leaves_its_other_resources() -> None:
     }
 
 
-def test_a_careless_rule_is_aggregated_into_the_role_of_operators() -> None:
-    role = REGISTRY["edit-writes-deviceclasses"].objects[0]
-    assert role["metadata"]["labels"] == {"rbac.authorization.k8s.io/aggregate-to-edit": "true"}
-    assert role["rules"][0]["resources"] == ["deviceclasses"]
+@pytest.mark.parametrize(
+    ("saboteur", "group", "resource"),
+    [
+        ("everyone-writes-deviceclasses", "system:authenticated", "deviceclasses"),
+        ("service-accounts-write-slices", "system:serviceaccounts", "resourceslices"),
+    ],
+)
+def test_a_stray_binding_gives_its_own_role_to_the_whole_group(saboteur: str, group: str, resource: str) -> None:
+    role, binding = REGISTRY[saboteur].objects
+    assert (role["kind"], binding["kind"]) == ("ClusterRole", "ClusterRoleBinding")
+    assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == ("ClusterRole", role["metadata"]["name"])
+    assert [(s["kind"], s["name"]) for s in binding["subjects"]] == [("Group", group)]
+    assert role["rules"][0]["resources"] == [resource]
     assert {"create", "update", "patch", "delete"} <= set(role["rules"][0]["verbs"])
-
-
-def test_a_stray_binding_gives_its_own_role_to_the_whole_group() -> None:
-    role, binding = REGISTRY["service-accounts-write-slices"].objects
-    assert binding["roleRef"]["name"] == role["metadata"]["name"]
-    assert [(s["kind"], s["name"]) for s in binding["subjects"]] == [("Group", "system:serviceaccounts")]
-    assert role["rules"][0]["resources"] == ["resourceslices"]
 
 
 @pytest.mark.parametrize("saboteur", REGISTRY.values(), ids=REGISTRY)

@@ -22,20 +22,20 @@ def test_kept() -> None:
 def test_alone(
     namespace: str, scene: Scene, instance: Instance, cluster: ClusterHandle, workers: list[str], quiet_node: QuietNode
 ) -> None:
-    """It is kept, in a namespace of its own, with a node that it has for itself for a while."""
+    """It is kept, in a namespace of its own, on a node that it has for itself until it calms it."""
     assert namespace == scene.namespace == instance.namespace
     assert workers == ["node-1", "node-2"]
     assert quiet_node.name in workers
-    with quiet_node.alone() as node:
-        assert node == quiet_node.name
-        assert not may(cluster, f"node/{node}", fcntl.LOCK_SH)
-        assert not may(cluster, "cluster", fcntl.LOCK_EX)
-    for name in workers:
-        assert not may(cluster, f"node/{name}", fcntl.LOCK_EX)
+    assert may(cluster, "cluster", fcntl.LOCK_SH)
+    assert not may(cluster, "cluster", fcntl.LOCK_EX)
+    assert not may(cluster, f"node/{quiet_node.name}", fcntl.LOCK_SH)
+    quiet_node.calm()
+    assert may(cluster, f"node/{quiet_node.name}", fcntl.LOCK_SH)
+    assert not may(cluster, f"node/{quiet_node.name}", fcntl.LOCK_EX)
 
 
 @check("drain.order.together", level="core", source="GP-6", hint="nothing to do")
-@pytest.mark.usefixtures("node_shares")
+@pytest.mark.usefixtures("_node_leases")
 def test_together(cluster: ClusterHandle, workers: list[str]) -> None:
     """It is kept, in a cluster and on nodes that others may use but not disturb."""
     for thing in ["cluster", *(f"node/{name}" for name in workers)]:
