@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,6 +11,9 @@ from drivers.manifest import load
 from fixtures.kube import Kube, Timeouts
 from fixtures.outcomes import CheckFailed
 from fixtures.workloads import Device, Workloads, devices_of, runs
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Memory
 
 Object = dict[str, Any]
 
@@ -37,9 +40,9 @@ class Shelf(Kube):
         return self.log
 
 
-def workloads(kube: Kube) -> Workloads:
+def workloads(kube: Kube, **timeouts: float) -> Workloads:
     instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
-    return Workloads(kube, instance, Timeouts())
+    return Workloads(kube, instance, Timeouts(1, timeouts))
 
 
 def allocated(*results: tuple[str, str], **status: Any) -> Object:
@@ -148,7 +151,7 @@ LOG = """\
 2026-01-01T00:00:00.000000002Z DRA_FAKE_DEVICE_0=d/p/device-0
 2026-01-01T00:00:00.000000003Z NOT_DRA_FAKE_DEVICE_1=d/p/device-1
 2026-01-01T00:00:00.000000004Z TEXT=a = b
-2026-01-01T00:00:00.000000005Z said something
+2026-01-01T00:00:00.000000005Z environment-ends-here
 """
 
 
@@ -157,6 +160,24 @@ def test_a_container_shows_its_environment_and_in_it_its_devices() -> None:
     assert at.environment("p")["TEXT"] == "a = b"
     assert at.seen_devices("p") == {"d/p/device-0"}
     assert at.proof_of(Device("d", "p", "device-0")) == "d/p/device-0"
+
+
+def test_an_environment_is_read_once_it_is_written_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = iter(["", LOG[: LOG.index("Z TEXT")], LOG])
+    monkeypatch.setattr(Shelf, "logs", lambda *_: next(logs))
+    assert workloads(Shelf()).environment("p")["TEXT"] == "a = b"
+
+
+def test_an_environment_that_is_never_whole_fails_the_check() -> None:
+    with pytest.raises(CheckFailed, match="container main of p writes its environment"):
+        workloads(Shelf(log=LOG[: LOG.index("Z TEXT")]), api_answer=0.01).environment("p")
+
+
+def test_a_container_writes_its_environment_to_its_end() -> None:
+    kube = Shelf()
+    workloads(kube).pod("p")
+    *_, script = kube.created[0]["spec"]["containers"][0]["command"]
+    assert script.startswith("env; echo environment-ends-here; ")
 
 
 @pytest.mark.parametrize(
@@ -175,3 +196,32 @@ def test_a_claim_that_was_let_go_is_not_still_reserved(claims: list[Object], obs
 
 def test_a_claim_that_is_held_is_still_reserved() -> None:
     workloads(Shelf(allocated(("device", "x"), reservedFor=[{"uid": "p"}]))).still_reserved("u")
+
+
+def test_failed_prepares_are_told_apart_by_whether_the_driver_was_asked(memory: Memory) -> None:
+    asked = "Failed to prepare dynamic resources: NodePrepareResources failed for ResourceClaim c: no"
+    unread = (
+        "Failed to prepare dynamic resources: prepare dynamic resources: fetch ResourceClaim dra-1a2b3c/c: forbidden"
+    )
+    reason, space = "FailedPrepareDynamicResources", "dra-1a2b3c"
+    told = [
+        ("1", "fails", reason, space, asked),
+        ("2", "unlucky", reason, space, unread),
+        ("3", "both", reason, space, asked),
+        ("4", "both", reason, space, unread),
+        ("5", "other", "FailedMount", space, asked),
+        ("6", "elsewhere", reason, "another", asked),
+    ]
+    for name, pod, why, where, message in told:
+        metadata = {"name": name, "namespace": where}
+        event = {"kind": "Event", "metadata": metadata, "reason": why, "message": message}
+        memory.put({**event, "involvedObject": {"name": pod}})
+    failures = workloads(memory).failed_prepares()
+    assert failures.by_driver == {"fails": asked, "both": asked}
+    assert failures.others == {"unlucky": unread, "both": unread}
+    assert failures.context == "left out, claim not readable by the kubelet: unlucky, both"
+
+
+def test_where_every_prepare_went_well_there_is_nothing_to_tell(memory: Memory) -> None:
+    failures = workloads(memory).failed_prepares()
+    assert (failures.by_driver, failures.others, failures.context) == ({}, {}, "")
