@@ -34,6 +34,7 @@ class Script(Kube):
     def __init__(self, listings: list[list[Object]], watches: list[list[After]], events: list[Object]) -> None:
         self.now = 1000.0
         self.asked: list[str] = []
+        self.pauses: list[float] = []
         self.events = events
         self._listings, self._watches = listings, watches
 
@@ -55,6 +56,10 @@ class Script(Kube):
                 raise step.happens
             yield step.happens
 
+    def pause(self, seconds: float) -> None:
+        self.pauses.append(round(seconds, 3))
+        self.now += seconds
+
     def list(self, kind: str, namespace: str | None = None, labels: str = "", fields: str = "") -> list[Object]:
         self.listing(kind, namespace, labels, fields)
         return self.events
@@ -67,6 +72,9 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Any:
     ) -> Script:
         made = Script(list(listings), watches or [], events or [])
         monkeypatch.setattr(waits, "time", types.SimpleNamespace(monotonic=lambda: made.now))
+        monkeypatch.setattr(
+            waits, "threading", types.SimpleNamespace(Event=lambda: types.SimpleNamespace(wait=made.pause))
+        )
         return made
 
     return make
@@ -139,6 +147,24 @@ def test_a_watch_that_breaks_begins_with_a_new_list(script: Any, trouble: Except
     kube = script([pod("Pending")], [pod("Running")], watches=[[After(1, trouble)]])
     assert wait_for_running(kube)
     assert [words.split()[0] for words in kube.asked] == ["list", "watch", "list"]
+    assert kube.pauses == [0], "at once"
+
+
+@pytest.mark.parametrize("trouble", [WatchExpired("too old"), urllib3.exceptions.ProtocolError("reset")])
+def test_a_watch_that_keeps_breaking_at_once_pauses_longer_and_longer(script: Any, trouble: Exception) -> None:
+    kube = script([pod("Pending")], watches=[[After(0, trouble)]] * 1000)
+    with pytest.raises(CheckFailed):
+        wait_for_running(kube, timeout=10)
+    assert kube.pauses == [0, 0.1, 0.3, 0.7, 1.5, 3, 3, 1.4]
+    assert len(kube.asked) < 25
+
+
+def test_a_watch_that_gave_something_before_it_broke_begins_anew_at_once(script: Any) -> None:
+    trouble = After(0, WatchExpired("too old"))
+    kube = script([pod("Pending")], watches=[[trouble], [trouble], [changed(1, "Unknown"), trouble], [trouble]])
+    with pytest.raises(CheckFailed):
+        wait_for_running(kube)
+    assert kube.pauses == [0, 0.1, 0, 0.1]
 
 
 def test_what_was_deleted_while_the_watch_was_broken_is_gone(script: Any) -> None:
