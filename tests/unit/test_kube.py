@@ -177,6 +177,33 @@ def test_trouble_that_does_not_pass_is_raised_as_it_is(kube: Kube, server: Serve
         kube.get("Pod", "p", "ns")
 
 
+@pytest.mark.parametrize("status", [500, 504])
+def test_an_object_whose_creation_got_no_answer_is_created(kube: Kube, server: Server, status: int) -> None:
+    server.will(status, {})
+    server.will(409, {"reason": "AlreadyExists"})
+    server.will(200, {"kind": "ResourceClaim", "spec": {}})
+    assert kube.create(CLAIM) == {"kind": "ResourceClaim", "spec": {}}
+    assert [(asked.method, asked.path) for asked in server.asked] == [
+        ("POST", CLAIMS),
+        ("POST", CLAIMS),
+        ("GET", f"{CLAIMS}/c"),
+    ]
+
+
+def test_an_object_that_was_there_before_is_not_created(kube: Kube, server: Server) -> None:
+    server.will(409, {"reason": "AlreadyExists"})
+    with pytest.raises(Conflict):
+        kube.create(CLAIM)
+    assert len(server.asked) == 1
+
+
+def test_asking_whether_an_object_could_be_created_makes_none(kube: Kube, server: Server) -> None:
+    server.will(500, {})
+    server.will(409, {"reason": "AlreadyExists"})
+    with pytest.raises(Conflict):
+        kube.create(CLAIM, dry_run=True)
+
+
 def test_what_is_not_there_can_be_looked_for_and_deleted(kube: Kube, server: Server) -> None:
     server.will(404, {})
     server.will(404, {})
