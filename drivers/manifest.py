@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 import yaml
+from jinja2 import Environment, TemplateSyntaxError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
@@ -33,6 +34,12 @@ def _placeholders(*known: str) -> AfterValidator:
         return text
 
     return AfterValidator(check)
+
+
+def _varies(text: str) -> str:
+    if len({text.format(**dict.fromkeys(("id", "namespace", "prefix"), value)) for value in "ab"}) == 1:
+        raise ValueError(f"{text!r} lacks {{id}}: each check installs the driver under a name of its own")
+    return text
 
 
 def _pattern(text: str) -> str:
@@ -110,7 +117,7 @@ class DriverManifest(_Strict):
 
     api_version: Literal["dra.conformance/v1alpha1"]
     kind: Literal["DriverUnderTest"]
-    name: Annotated[str, _placeholders("id", "namespace", "prefix")]
+    name: Annotated[str, _placeholders("id", "namespace", "prefix"), AfterValidator(_varies)]
     implementation: Implementation
     install: Install
     workload: Workload
@@ -177,7 +184,20 @@ def _absolute(install: Install, path: Path, root: yaml.Node | None) -> Install:
     for file, location in named:
         if not file.exists():
             raise ManifestError(f"{path}:{_line(root, location)}: `{_place(location)}`: {file} does not exist")
+    for file in files:
+        _check_template(file)
     return install.model_copy(update={"files": tuple(files), "code": code})
+
+
+def _check_template(file: Path) -> None:
+    try:
+        Environment(autoescape=False).parse(file.read_text())
+    except OSError as error:
+        raise ManifestError(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ManifestError(f"{file}: not text: {error}") from error
+    except TemplateSyntaxError as error:
+        raise ManifestError(f"{file}:{error.lineno}: not a Jinja2 template: {error.message}") from error
 
 
 def _place(location: list[str | int]) -> str:

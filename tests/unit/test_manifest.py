@@ -97,6 +97,8 @@ def test_the_catalog_has_the_fake_driver_and_a_stranger() -> None:
         ("[driver.yaml.j2]", "[driver.yaml.j2]\n  code: ../nosuch", 12, "`install.code`: "),
         ("x-{id}", "x-{ident}", 3, "`name`: 'x-{ident}.example.dra' has a placeholder that is none of {id}"),
         ("x-{id}", "x-{id", 3, "`name`: "),
+        ("x-{id}", "x", 3, "`name`: 'x.example.dra' lacks {id}: each check installs the driver under a name of its"),
+        ("x-{id}", "x-{{id}}", 3, "`name`: 'x-{{id}}.example.dra' lacks {id}"),
         ('"{name}"', '"{nam}"', 16, "`deviceClass`: "),
         ("{device}", "{devices}", 19, "`proof.value`: "),
         ("X_.*", "X_(", 18, "`proof.env`: 'X_(' is not a regular expression"),
@@ -121,6 +123,35 @@ def test_a_file_that_is_no_mapping_is_told_how_one_begins(place: Path, text: str
 @pytest.mark.parametrize("text", ["a: [", f"{GOOD}---\n{GOOD}", b"\xff\xfe\x00"])
 def test_a_file_that_is_not_one_yaml_document_is_refused(place: Path, text: str | bytes) -> None:
     assert refusal(place, text).startswith("FILE: not YAML: ")
+
+
+@pytest.mark.parametrize("name", ["{id}.example.dra", "{prefix}", "x.{namespace}"])
+def test_a_name_is_unique_by_whatever_is_made_of_the_id(place: Path, name: str) -> None:
+    place.write_text(GOOD.replace("x-{id}.example.dra", name))
+    assert load(str(place)).name == name
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("a: b\n{% if x %}\nc: d\n", "FILE.j2:2: not a Jinja2 template: Unexpected end of template."),
+        ("a: b\n\nc: {{ d }\n", "FILE.j2:3: not a Jinja2 template: unexpected '}'"),
+        ("{% nosuch %}", "FILE.j2:1: not a Jinja2 template: Encountered unknown tag 'nosuch'."),
+        (b"\xff\xfe\x00", "FILE.j2: not text: "),
+        (None, "FILE.j2: cannot be read: Is a directory"),
+    ],
+    ids=["not closed", "typo", "unknown tag", "not text", "a directory"],
+)
+def test_a_template_that_cannot_be_rendered_is_told_with_its_line(
+    place: Path, template: str | bytes | None, says: str
+) -> None:
+    file = place.parent / "driver.yaml.j2"
+    if template is None:
+        file.unlink()
+        file.mkdir()
+    else:
+        file.write_bytes(template if isinstance(template, bytes) else template.encode())
+    assert refusal(place, GOOD).startswith(says)
 
 
 def test_every_fault_is_told_at_once(place: Path) -> None:
