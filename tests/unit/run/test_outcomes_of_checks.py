@@ -97,6 +97,20 @@ def test_a_broken_invariant_fails_a_check_that_passed(start: Callable[[str], Run
 
 
 @both
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("passed-unexplained", "cannot tell what happened: FileNotF"), ("skipped", "bare skip: no time")],
+)
+def test_an_error_that_pytest_does_not_see_is_shown_all_the_same(
+    start: Callable[[str], Run], how: str, name: str, reason: str
+) -> None:
+    said = start(how).said
+    assert f"test_outcomes.py::test_{name.replace('-', '_')} - rbac.ends.{name[:5]}" in said
+    assert f"rbac.ends.{name}: It " in said
+    assert f"reason  : {reason}" in said
+
+
+@both
 def test_a_failure_stays_one_when_it_cannot_be_explained(start: Callable[[str], Run], how: str) -> None:
     result = of(start(how), "failed-unexplained")
     assert result.failure is not None
