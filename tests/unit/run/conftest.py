@@ -49,6 +49,7 @@ RUNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no engine": (("no-engine",), HEALTHY),
     "no access": (("no-access",), HEALTHY),
     "no patience": (("no-patience",), HEALTHY),
+    "no worker": ((), (*HEALTHY, "--dist=load", "--tx=popen//python=no-such-python")),
     "broken suite": (("suites/drain/test_broken.py",), HEALTHY),
     "inside another": (("outer",), HEALTHY),
 }

@@ -28,6 +28,7 @@ def test_a_kept_practice_is_conformant(start: Callable[[str], Run], how: str) ->
         ("no engine", ["close keep=False"]),
         ("no access", ["close keep=False"]),
         ("no patience", ["close keep=False"]),
+        ("no worker", ["close keep=False"]),
         ("broken suite", ["close keep=False"]),
         ("crash", ["close keep=False"]),
         ("SIGTERM", ["close keep=False"]),
@@ -106,16 +107,29 @@ def test_a_place_without_a_cluster_ends_with_its_remedy(start: Callable[[str], R
     assert run.written == []
 
 
-def test_a_cluster_that_cannot_be_used_breaks_the_run_and_is_not_left(start: Callable[[str], Run]) -> None:
+def test_a_cluster_that_cannot_be_used_breaks_the_run_but_not_the_report(start: Callable[[str], Run]) -> None:
     run = start("no access")
-    assert run.code == 4
-    assert "PermissionError: no access" in run.said
+    assert set(run.outcomes().values()) == {"not-run"}
+    assert run.report.crash == "the cluster cannot be used: PermissionError: no access"
+    assert (run.report.verdict, run.code) == ("partial", 4)
+    assert "Traceback" in run.said
 
 
-def test_an_interrupt_while_the_cluster_is_made_leaves_nothing(start: Callable[[str], Run]) -> None:
+def test_an_interrupt_while_the_cluster_is_made_ends_in_a_report(start: Callable[[str], Run]) -> None:
     run = start("no patience")
-    assert run.code == 2
-    assert run.written == []
+    assert run.outcomes() == dict.fromkeys(("alone", "kept", "together"), "not-run")
+    assert run.report.crash is None
+    assert (run.report.verdict, run.code) == ("partial", 3)
+    assert run.report.cluster.name == ""
+    assert "Traceback" not in run.said
+
+
+def test_a_run_whose_workers_do_not_start_is_broken(start: Callable[[str], Run]) -> None:
+    run = start("no worker")
+    assert set(run.outcomes().values()) == {"not-run"}
+    assert "no-such-python" in (run.report.crash or "")
+    assert (run.report.verdict, run.code) == ("partial", 4)
+    assert run.report.cluster.name == "words"
 
 
 def test_a_suite_that_cannot_be_collected_is_a_broken_suite(start: Callable[[str], Run]) -> None:
