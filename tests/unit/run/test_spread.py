@@ -1,0 +1,54 @@
+"""Checks that come first in the plan come first in what each worker of a parallel run gets."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from xdist.scheduler import WorkStealingScheduling
+
+from fixtures.run.worker import spread
+
+
+class Node:
+    """A worker of xdist that keeps what it is sent."""
+
+    def __init__(self, number: int) -> None:
+        self.gateway = SimpleNamespace(id=f"gw{number}")
+        self.shutting_down = False
+        self.got: list[int] = []
+
+    def send_runtest_some(self, indices: list[int]) -> None:
+        self.got += indices
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+def handed_out(items: list[str], workers: int) -> list[list[str]]:
+    """What each worker gets of a list by xdist's own scheduler."""
+    config: Any = SimpleNamespace(getvalue=lambda _: ["popen"] * workers)
+    scheduler = WorkStealingScheduling(config)
+    nodes: Any = [Node(number) for number in range(workers)]
+    for node in nodes:
+        scheduler.add_node(node)
+        scheduler.add_node_collection(node, items)
+    scheduler.schedule()
+    return [[items[index] for index in node.got] for node in nodes]
+
+
+@pytest.mark.parametrize("workers", range(1, 7))
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 8, 30, 31])
+def test_each_worker_begins_with_what_comes_first(count: int, workers: int) -> None:
+    items = [f"{number:02}" for number in range(count)]
+    planned = spread(items, workers)
+    assert sorted(planned) == items
+    if count >= workers:
+        got = handed_out(planned, workers)
+        assert sorted(part[0] for part in got) == items[:workers]
+        assert all(part == sorted(part) for part in got)
+
+
+def test_a_run_by_itself_keeps_the_order() -> None:
+    assert spread(["c", "a", "b"], 1) == ["c", "a", "b"]
