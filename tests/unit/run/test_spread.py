@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from xdist.scheduler import WorkStealingScheduling
+from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
 
 from fixtures.run.worker import spread
 
