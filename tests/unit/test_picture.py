@@ -162,18 +162,26 @@ def test_a_picture_is_kept_as_record_timeline_and_text(tmp_path: Path) -> None:
     row = {"at": of.recorder.started + 1, "kind": "Pod", "change": "ADDED", "namespace": "ns", "name": "x", "uid": "u"}
     row |= {"terminating": False, "facts": {"phase": "Pending", "ready": False, "owner": None}}
     (tmp_path / "recorder" / "events.jsonl").write_text(json.dumps(row) + "\n")
-    picture.keep(of, tmp_path, "a check")
+    picture.keep(of, tmp_path, "a check", failed=False)
     assert json.loads((tmp_path / "record.jsonl").read_text()) == row
     timeline = from_json((tmp_path / picture.FILE).read_text())
     assert [(bar.lane, bar.label) for bar in timeline.bars] == [("x", "Pending")]
     assert "a check" in (tmp_path / "timeline.txt").read_text()
 
 
+def test_the_picture_of_a_failed_check_ends_where_it_failed(tmp_path: Path) -> None:
+    of = scene(tmp_path, "ns")
+    picture.keep(of, tmp_path, "a check", failed=True)
+    (end,) = from_json((tmp_path / picture.FILE).read_text()).marks
+    assert (end.lane, end.label, end.severe) == (None, "the check failed", True)
+    assert 0 <= end.at < 60
+
+
 def test_a_check_without_a_namespace_has_no_picture(tmp_path: Path) -> None:
-    picture.keep(scene(tmp_path, None), tmp_path, "a check")
+    picture.keep(scene(tmp_path, None), tmp_path, "a check", failed=False)
     assert not list(tmp_path.glob("*.*"))
 
 
 def test_a_check_that_saw_nothing_has_an_empty_picture(tmp_path: Path) -> None:
-    picture.keep(scene(tmp_path, "ns"), tmp_path, "a check")
+    picture.keep(scene(tmp_path, "ns"), tmp_path, "a check", failed=False)
     assert from_json((tmp_path / picture.FILE).read_text()).bars == ()
