@@ -15,10 +15,10 @@ from fixtures.cluster.node_image import choice, contents, recipe, rootfs, worksh
 from fixtures.cluster.node_image.versions import KUBERNETES_SERVED
 
 IMAGES = """\
-registry.k8s.io/kube-apiserver:v1.37.2
-registry.k8s.io/coredns/coredns:v1.14.6
-registry.k8s.io/pause:3.10.2
-registry.k8s.io/etcd:3.7.0-0
+registry.example/kube-apiserver:v1.37.2
+registry.example/coredns/coredns:v1.14.6
+registry.example/pause:3.10.2
+registry.example/etcd:3.7.0-0
 """
 
 
@@ -39,10 +39,10 @@ def test_recipe_changes_with_the_files_of_a_node(monkeypatch: pytest.MonkeyPatch
 
 def test_references_are_known_by_component() -> None:
     assert contents.references_of(IMAGES) == {
-        "kube-apiserver": "registry.k8s.io/kube-apiserver:v1.37.2",
-        "coredns": "registry.k8s.io/coredns/coredns:v1.14.6",
-        "pause": "registry.k8s.io/pause:3.10.2",
-        "etcd": "registry.k8s.io/etcd:3.7.0-0",
+        "kube-apiserver": "registry.example/kube-apiserver:v1.37.2",
+        "coredns": "registry.example/coredns/coredns:v1.14.6",
+        "pause": "registry.example/pause:3.10.2",
+        "etcd": "registry.example/etcd:3.7.0-0",
     }
 
 
@@ -77,7 +77,7 @@ def test_node_has_our_files_and_no_services_of_a_real_machine(tmp_path: Path) ->
         assert version is not None
         assert containerd is not None
         assert version.read() == b"v1.37.2"
-        assert b"sandbox = 'registry.k8s.io/pause:3.10.2'" in containerd.read()
+        assert b"sandbox = 'registry.example/pause:3.10.2'" in containerd.read()
     assert {"etc/hostname", "usr/bin/kubelet", "opt/cni/bin/bridge", "opt/dra/site-packages/grpc.py"} <= names
     assert not names & {"dev/null", "etc/systemd/system/timers.target.wants/apt.timer"}
 
