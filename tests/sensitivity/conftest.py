@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import tempfile
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from fixtures.cluster.errors import ClusterError
 from fixtures.options import OPTIONS
+from fixtures.run.interruption import interrupt_once, work_undisturbed
 from fixtures.run.place import SESSION_VARIABLE
 from fixtures.run.topology import Clusters, clusters
 
@@ -42,7 +42,7 @@ class Cluster:
     def pytest_sessionstart(self) -> None:
         if self.config.option.collectonly:
             return
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        interrupt_once()
         try:
             self.clusters().ensure("standard")
         except ClusterError as error:
@@ -50,6 +50,7 @@ class Cluster:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
+        work_undisturbed()
         self.clusters().close(keep=DEFAULTS["keep"] == "always")
         shutil.rmtree(self.directory, ignore_errors=True)
 
