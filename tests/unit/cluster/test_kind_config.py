@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 from fixtures.cluster.handle import Role
-from fixtures.cluster.kind_config import DEVICE_LABEL, kind_config
+from fixtures.cluster.kind_config import DEVICE_LABEL, ROOM_LABEL, kind_config
 from fixtures.cluster.node_image.versions import KUBERNETES_SERVED
 
-ROLES: tuple[Role, ...] = ("control-plane", "worker")
+ROLES: tuple[Role, ...] = ("control-plane", "worker", "spare")
 
 
 def rendered(version: str, *, cgroup_v1: bool = False, sys_resource: bool = True) -> Any:
@@ -22,13 +22,14 @@ def kubelet_of(config: Any) -> Any:
 
 
 def test_nodes_follow_the_topology() -> None:
-    assert [node["role"] for node in rendered("1.37.2")["nodes"]] == list(ROLES)
+    assert [node["role"] for node in rendered("1.37.2")["nodes"]] == ["control-plane", "worker", "worker"]
 
 
 def test_only_workers_are_labelled_for_devices() -> None:
-    control_plane, worker = rendered("1.37.2")["nodes"]
+    control_plane, worker, spare = rendered("1.37.2")["nodes"]
     assert "labels" not in control_plane
-    assert worker["labels"] == {DEVICE_LABEL: "true"}
+    assert worker["labels"] == {DEVICE_LABEL: "true", ROOM_LABEL: "common"}
+    assert spare["labels"] == {DEVICE_LABEL: "true", ROOM_LABEL: "spare"}
 
 
 @pytest.mark.parametrize("version", KUBERNETES_SERVED)

@@ -18,7 +18,11 @@ HANDLE = ClusterHandle(
     name="dra-standard-000001",
     kubeconfig=Path("/c/kubeconfig"),
     kubernetes="1.37.2",
-    nodes=(Node("a", "control-plane", "172.18.0.2"), Node("b", "worker", "172.18.0.3")),
+    nodes=(
+        Node("a", "control-plane", "172.18.0.2"),
+        Node("b", "worker", "172.18.0.3"),
+        Node("c", "spare", "172.18.0.4"),
+    ),
     capabilities=frozenset({"node-shell", "node-restart"}),
     kubectl=Path("/c/kubectl"),
     docker=Path("/usr/bin/docker"),
@@ -82,6 +86,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
 def test_handle_survives_as_text() -> None:
     assert ClusterHandle.from_json(HANDLE.to_json()) == HANDLE
     assert [node.name for node in HANDLE.workers] == ["b"]
+    assert [node.name for node in HANDLE.spares] == ["c"]
 
 
 def test_first_caller_makes_and_all_share(world: World) -> None:
