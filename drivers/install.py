@@ -53,9 +53,9 @@ class Instance:
         return self.names["namespace"]
 
     @property
-    def daemon_set(self) -> str:
-        """Name of the DaemonSet."""
-        return self.manifest.workload.daemon_set.format(**self.names)
+    def daemon_sets(self) -> tuple[str, ...]:
+        """Names of the DaemonSets."""
+        return tuple(name.format(**self.names) for name in self.manifest.workload.daemon_sets)
 
     @property
     def service_account(self) -> str:

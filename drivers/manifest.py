@@ -90,7 +90,7 @@ class Upgrade(_Strict):
 class Workload(_Strict):
     """Where the driver's pods are found; `{prefix}` stands for the instance's object name prefix."""
 
-    daemon_set: Naming
+    daemon_sets: tuple[Naming, ...] = Field(min_length=1)
     service_account: Naming
     container: str
 

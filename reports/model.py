@@ -67,6 +67,7 @@ class CatalogueEntry(Model):
     features: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     disruptive: bool = False
+    topology: str = "standard"
     source: str
     saboteurs: tuple[str, ...] = ()
 
@@ -130,7 +131,10 @@ class Measurement(Model):
 
 
 class CheckResult(Model):
-    """What became of one check. `started` is None for a check that never began."""
+    """What became of one check. `started` is None for a check that never began.
+
+    notes: what was seen and is worth knowing whatever the outcome, such as what this version does.
+    """
 
     id: CheckId
     practice: Practice
@@ -145,6 +149,7 @@ class CheckResult(Model):
     failure: Failure | None = None
     files: tuple[RunPath, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    notes: tuple[str, ...] = ()
     timeline: RunPath | None = None
 
 

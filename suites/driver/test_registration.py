@@ -5,6 +5,7 @@ from __future__ import annotations
 from fixtures import pools
 from fixtures.checks import check
 from fixtures.driver import Driver
+from fixtures.injuries import restart_kubelet
 from fixtures.nodes import QuietNode
 
 
@@ -20,7 +21,6 @@ def test_registers(driver: Driver, quiet_node: QuietNode) -> None:
     """The driver is registered with the kubelet of each node in time, and again after a kubelet restart."""
     for node in driver.nodes:
         driver.await_registered(node)
-    driver.restart_kubelet(quiet_node.name)
-    quiet_node.calm()
+    restart_kubelet(driver, quiet_node.name)
     driver.await_registered(quiet_node.name)
     pools.await_complete(driver)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fixtures import pools
 from fixtures.checks import check
 from fixtures.driver import Driver
+from fixtures.injuries import freeze
 from fixtures.outcomes import expect
 from fixtures.probes import await_restart, restart_bound
 
@@ -22,6 +23,6 @@ def test_hung(driver: Driver) -> None:
     node = driver.nodes[0]
     bound = restart_bound(driver.pods(node)[0], driver.instance.container, driver.timeouts["driver_start"])
     expect(bound is not None, "a liveness probe that restarts a hung driver", "no liveness probe")
-    await_restart(driver, driver.freeze(node), within=bound or 0)
+    await_restart(driver, freeze(driver, node), within=bound or 0)
     driver.await_registered(node)
     pools.await_complete(driver)

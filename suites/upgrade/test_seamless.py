@@ -6,8 +6,9 @@ from fixtures import pools
 from fixtures.checks import check
 from fixtures.driver import Driver
 from fixtures.outcomes import expect
-from fixtures.rollouts import roll_out_under_load
+from fixtures.rollouts import roll_out
 from fixtures.scene import Scene
+from fixtures.streams import roll_out_under_load
 from fixtures.workloads import Workloads
 
 # The kubelet retries a failed prepare after 60 to 90 s; noise of a busy machine is far below that.
@@ -49,7 +50,7 @@ def test_new_pods_start(driver: Driver, workloads: Workloads) -> None:
 def test_slices_continuous(scene: Scene, driver: Driver) -> None:
     """No slice is deleted or recreated by a rollout, and pools stay complete."""
     pools.await_complete(driver)
-    driver.roll_out()
+    roll_out(driver)
     pools.stay_complete(driver, WITHDRAWAL)
     touched = [seen for seen in scene.stretch() if seen.kind == "ResourceSlice" and seen.change == "DELETED"]
     expect(

@@ -13,9 +13,11 @@ from drivers.manifest import load
 from drivers.saboteurs import REGISTRY
 from fixtures import metrics
 from fixtures.driver import Driver, _rolled_out, installed, is_ready
+from fixtures.injuries import freeze
 from fixtures.kube import Timeouts
 from fixtures.nodes import NodeShell, NodeShellError
 from fixtures.outcomes import CheckFailed
+from fixtures.rollouts import roll_out
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -32,7 +34,7 @@ def run_daemon_sets(memory: Memory) -> None:
     for item in [i for i in memory.objects.values() if i["kind"] == "DaemonSet"]:
         name = item["metadata"]["name"]
         nowhere = any("nowhere" in key for key in item["spec"]["template"]["spec"]["nodeSelector"])
-        wanted = [] if nowhere else NODES
+        wanted = [] if nowhere or name.endswith("-old-kubelets") else NODES
         for node in NODES:
             if ("Pod", SPACE, f"{name}-{node}") in memory.objects and node not in wanted:
                 memory.drop("Pod", f"{name}-{node}", SPACE)
@@ -41,9 +43,7 @@ def run_daemon_sets(memory: Memory) -> None:
             pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
             spec = {"driver": "d-1a2b3c.fake.dra", "nodeName": node, "pool": pool}
             memory.put({"kind": "ResourceSlice", "metadata": {"name": f"slice-{node}"}, "spec": spec})
-        counts = dict.fromkeys(
-            ("desiredNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable"), 2
-        )
+        counts = dict.fromkeys(COUNTS, len(wanted))
         item["status"] = {**counts, "observedGeneration": item["metadata"]["generation"]}
     if not any(i["kind"] == "DaemonSet" for i in memory.objects.values()):
         for kind, space, name in list(memory.objects):
@@ -87,7 +87,7 @@ def test_installing_applies_all_objects_in_their_order(driver: Driver, memory: M
     driver.install()
     objects = render(driver.instance)
     assert memory.done == [f"apply {item['kind']}/{item['metadata']['name']}" for item in objects]
-    assert driver.daemon_set()["metadata"]["name"] == NAME
+    assert names(driver.daemon_sets()) == [NAME, f"{NAME}-old-kubelets"]
 
 
 def test_a_saboteur_of_the_package_is_in_what_is_installed(driver: Driver, memory: Memory) -> None:
@@ -143,9 +143,9 @@ def test_the_time_to_register_is_told(driver: Driver, memory: Memory, monkeypatc
 def test_a_rollout_changes_the_daemon_set_and_nothing_else(driver: Driver, memory: Memory) -> None:
     driver.install()
     memory.done.clear()
-    driver.roll_out()
-    assert memory.done == [f"apply DaemonSet/{NAME}"]
-    template = driver.daemon_set()["spec"]["template"]
+    roll_out(driver)
+    assert memory.done == [f"apply DaemonSet/{NAME}", f"apply DaemonSet/{NAME}-old-kubelets"]
+    template = driver.daemon_sets()[0]["spec"]["template"]
     versions = [e["value"] for e in template["spec"]["containers"][0]["env"] if e["name"] == "DRIVER_VERSION"]
     assert versions == ["2.0.0"]
     assert template["metadata"]["annotations"].keys() == {"dra-conformance/rollout"}, (
@@ -160,7 +160,8 @@ def test_a_stopped_driver_is_nowhere_until_it_is_started(driver: Driver) -> None
     assert driver.pods() == []
     driver.start()
     assert names(driver.pods()) == [f"{NAME}-node-1", f"{NAME}-node-2"]
-    assert driver.daemon_set()["spec"]["template"]["spec"]["nodeSelector"] == {"devices": "true"}
+    for item in driver.daemon_sets():
+        assert item["spec"]["template"]["spec"]["nodeSelector"] == {"devices": "true"}
     assert [d.what for d in driver.disturbances] == ["driver stopped", "driver started"]
 
 
@@ -175,7 +176,7 @@ def test_a_driver_that_was_left_stopped_comes_back_before_it_is_removed(driver: 
 
 def test_a_frozen_driver_thaws_before_it_is_removed(driver: Driver, signals: list[str]) -> None:
     driver.install()
-    assert driver.freeze("node-1")["metadata"]["name"] == f"{NAME}-node-1"
+    assert freeze(driver, "node-1")["metadata"]["name"] == f"{NAME}-node-1"
     assert signals == ["node-1 7 STOP", "node-1 8 STOP"]
     driver.remove()
     assert sorted(signals[2:]) == ["node-1 7 CONT", "node-1 8 CONT"]
@@ -186,7 +187,7 @@ def test_what_undid_itself_does_not_keep_a_driver_from_being_removed(
     driver: Driver, memory: Memory, signals: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver.install()
-    driver.freeze("node-1")
+    freeze(driver, "node-1")
     assert signals
 
     def gone(self: NodeShell, _pid: int, _name: str) -> None:
@@ -201,7 +202,7 @@ def test_what_undid_itself_does_not_keep_a_driver_from_being_removed(
 def test_a_driver_without_a_serving_process_cannot_be_frozen(driver: Driver) -> None:
     driver.install()
     with pytest.raises(CheckFailed, match=f"a process of {NAME}-node-2 listens"):
-        driver.freeze("node-2")
+        freeze(driver, "node-2")
 
 
 def test_removing_ends_the_workload_while_the_driver_can_still_unprepare(driver: Driver, memory: Memory) -> None:
@@ -250,11 +251,12 @@ def test_a_driver_is_removed_even_if_it_never_came_up(driver: Driver, memory: Me
 def test_a_rollout_is_complete_when_all_pods_are_new_and_ready(change: Object, expected: bool) -> None:
     item: Object = {"metadata": {"generation": 5}}
     item["status"] = {**dict.fromkeys(COUNTS, 2), "observedGeneration": 5, **change}
-    assert _rolled_out(item) is expected
+    none: Object = {"metadata": {"generation": 1}, "status": {"observedGeneration": 1}}
+    assert _rolled_out([item, none]) is expected
 
 
 def test_a_daemon_set_that_nobody_looked_at_is_not_rolled_out() -> None:
-    assert not _rolled_out({"metadata": {"generation": 1}})
+    assert not _rolled_out([{"metadata": {"generation": 1}}])
 
 
 def test_a_pod_on_its_way_out_is_not_ready() -> None:

@@ -42,7 +42,7 @@ def handed_out(items: list[str], workers: int) -> list[list[str]]:
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 8, 30, 31])
 def test_each_worker_begins_with_what_comes_first(count: int, workers: int) -> None:
     items = [f"{number:02}" for number in range(count)]
-    planned = spread(items, workers)
+    planned = spread([], items, workers, lanes=3)
     assert sorted(planned) == items
     if count >= workers:
         got = handed_out(planned, workers)
@@ -51,4 +51,12 @@ def test_each_worker_begins_with_what_comes_first(count: int, workers: int) -> N
 
 
 def test_a_run_by_itself_keeps_the_order() -> None:
-    assert spread(["c", "a", "b"], 1) == ["c", "a", "b"]
+    assert spread(["c"], ["a", "b"], 1, lanes=3) == ["c", "a", "b"]
+
+
+def test_takers_run_one_after_the_other_on_as_many_workers_as_there_are_lanes() -> None:
+    takers, others = [f"t{number}" for number in range(6)], [f"o{number:02}" for number in range(26)]
+    got = handed_out(spread(takers, others, 8, lanes=3), 8)
+    assert [[name for name in part if name in takers] for part in got[:3]] == [["t0", "t3"], ["t1", "t4"], ["t2", "t5"]]
+    assert all(part[:2] == [name for name in part if name in takers] for part in got[:3])
+    assert not [name for part in got[3:] for name in part if name in takers]

@@ -9,7 +9,7 @@ import pytest
 from drivers.install import Instance
 from fixtures.checks import check
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.nodes import QuietNode
+from fixtures.nodes import TAKEN_LABEL, QuietNode
 from fixtures.scene import Scene
 
 
@@ -22,25 +22,22 @@ def test_kept() -> None:
 def test_alone(
     namespace: str, scene: Scene, instance: Instance, cluster: ClusterHandle, workers: list[str], quiet_node: QuietNode
 ) -> None:
-    """It is kept, in a namespace of its own, on a node that it has for itself until it calms it."""
+    """It is kept, in a namespace of its own, on a node that it has for itself."""
     assert namespace == scene.namespace == instance.namespace
-    assert workers == ["node-1", "node-2"]
-    assert quiet_node.name in workers
+    assert workers == [quiet_node.name] == ["node-2"]
+    assert instance.node_selector.items() >= {TAKEN_LABEL: instance.id}.items()
     assert may(cluster, "cluster", fcntl.LOCK_SH)
     assert not may(cluster, "cluster", fcntl.LOCK_EX)
     assert not may(cluster, f"node/{quiet_node.name}", fcntl.LOCK_SH)
-    quiet_node.calm()
-    assert may(cluster, f"node/{quiet_node.name}", fcntl.LOCK_SH)
-    assert not may(cluster, f"node/{quiet_node.name}", fcntl.LOCK_EX)
 
 
 @check("drain.order.together", level="core", source="GP-6", hint="nothing to do")
-@pytest.mark.usefixtures("_node_leases")
+@pytest.mark.usefixtures("_cluster_share")
 def test_together(cluster: ClusterHandle, workers: list[str]) -> None:
-    """It is kept, in a cluster and on nodes that others may use but not disturb."""
-    for thing in ["cluster", *(f"node/{name}" for name in workers)]:
-        assert may(cluster, thing, fcntl.LOCK_SH)
-        assert not may(cluster, thing, fcntl.LOCK_EX)
+    """It is kept, in a cluster that others may use but not disturb."""
+    assert workers == ["node-1"]
+    assert may(cluster, "cluster", fcntl.LOCK_SH)
+    assert not may(cluster, "cluster", fcntl.LOCK_EX)
 
 
 def may(cluster: ClusterHandle, thing: str, how: int) -> bool:

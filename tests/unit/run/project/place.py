@@ -67,6 +67,11 @@ class Words(Kube):
         assert (kind, namespace, grace) == ("Namespace", None, None)
         _log(f"delete {kind} {name[:4]}")
 
+    def patch(self, kind: str, name: str, namespace: str | None, body: Object) -> Object:
+        assert namespace is None
+        _log(f"patch {kind} {name} {body['metadata']['labels'].keys()}")
+        return body
+
     def alive(self) -> bool:
         return not (HERE / "dead").exists()
 
@@ -78,7 +83,7 @@ class Clusters:
             raise ClusterError("There is no container engine.", "Start docker.")
         if (HERE / "no-patience").exists():
             raise KeyboardInterrupt
-        nodes = (Node("control", "control-plane", ""), Node("node-1", "worker", ""), Node("node-2", "worker", ""))
+        nodes = (Node("control", "control-plane", ""), Node("node-1", "worker", ""), Node("node-2", "spare", ""))
         return ClusterHandle(topology, "words", HERE / "kubeconfig", "1.37.2", nodes, frozenset(), HERE, HERE, HERE)
 
     def close(self, *, keep: bool) -> list[str]:
