@@ -1,0 +1,57 @@
+"""Faults in what the driver publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from drivers.fake.behaviour import Behaviour
+from drivers.fake.faults.registry import fault
+from drivers.fake.settings import Settings
+
+if TYPE_CHECKING:
+    from drivers.fake.kube import Object
+    from drivers.fake.pool import Plan, Pool
+    from drivers.fake.slices import SlicePublisher
+
+
+@fault("stale-slice")
+class _StaleSlice(Behaviour):
+    """A slice of an older generation stays in the pool, beside the complete current one."""
+
+    def amend(self, plan: Plan, pool: Pool, existing: Sequence[Object], owner: Object) -> Plan:
+        plan = super().amend(plan, pool, existing, owner)
+        body = pool.body(0, 0, owner)
+        name = body["metadata"]["name"] = f"relic-{pool.slice_name(0)}"
+        stands = any(item["metadata"]["name"] == name for item in existing)
+        return replace(
+            plan,
+            deletes=tuple(other for other in plan.deletes if other != name),
+            creates=plan.creates if stands else (body, *plan.creates),
+        )
+
+
+@fault("wrong-slice-count")
+class _WrongSliceCount(Behaviour):
+    """The pool is said to have one slice more than it has, so it never becomes complete."""
+
+    def slice_count(self, count: int) -> int:
+        return super().slice_count(count) + 1
+
+
+@fault("shared-pool-name")
+class _SharedPoolName(Behaviour):
+    """The pool is named after the driver on each node."""
+
+    def pool_name(self, settings: Settings) -> str:
+        return settings.driver_name
+
+
+@fault("deletes-slices-on-stop")
+class _DeletesSlicesOnStop(Behaviour):
+    """Slices are deleted when the driver stops."""
+
+    def on_stop(self, publisher: SlicePublisher) -> None:
+        super().on_stop(publisher)
+        publisher.delete_all()
