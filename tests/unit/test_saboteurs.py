@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from drivers import overlays
 from drivers.fake.faults import FAULTS
 from drivers.install import RUN_LABEL, Instance, render
 from drivers.manifest import load
 from drivers.saboteurs import REGISTRY, Saboteur
+from drivers.saboteurs.rbac import without_templates
 from fixtures.catalogue import FILE
 from fixtures.kube.api import KINDS
 from reports.model import load_catalogue
@@ -138,7 +138,7 @@ def test_taking_templates_out_of_a_role_leaves_its_other_resources() -> None:
             {"resources": ["pods"], "verbs": ["get"]},
         ]
     }
-    assert overlays.without_templates(copy.deepcopy(role)) == {
+    assert without_templates(copy.deepcopy(role)) == {
         "rules": [{"resources": ["resourceclaims"], "verbs": ["get"]}, {"resources": ["pods"], "verbs": ["get"]}]
     }
 

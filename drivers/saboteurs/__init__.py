@@ -1,0 +1,15 @@
+"""The registry of saboteurs: planted faults that prove that the checks can fail, by practice.
+
+`python -m drivers.saboteurs` lists them, `--json` for machines.
+"""
+
+from drivers.saboteurs import drain, driver, liveness, rbac, scale, upgrade
+from drivers.saboteurs.model import Edit, Layer, Saboteur
+
+__all__ = ["REGISTRY", "Edit", "Layer", "Saboteur"]
+
+REGISTRY = {
+    saboteur.id: saboteur
+    for practice in (rbac, driver, upgrade, liveness, drain, scale)
+    for saboteur in practice.SABOTEURS
+}

@@ -1,0 +1,47 @@
+"""What a saboteur is: a planted fault, with every check that it makes fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Object = dict[str, Any]
+Layer = Literal["driver", "package", "cluster"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change to an object that the cluster already has; undone when the saboteur leaves."""
+
+    kind: str
+    name: str
+    change: Callable[[Object], Object]
+
+
+@dataclass(frozen=True, slots=True)
+class Saboteur:
+    """One planted fault and every check that it makes fail.
+
+    Layer `driver`: `faults` are switches of the fake driver. Layer `package`: `overlay` changes the driver's
+    manifests. Layer `cluster`: `objects` are created in the cluster and `edits` made to it.
+    """
+
+    id: str
+    layer: Layer
+    plants: str
+    breaks: tuple[str, ...]
+    faults: tuple[str, ...] = ()
+    overlay: Callable[[list[Object]], list[Object]] | None = None
+    objects: tuple[Object, ...] = ()
+    edits: tuple[Edit, ...] = ()
+
+
+def driver(fault: str, plants: str, *breaks: str) -> Saboteur:
+    """One switch of the fake driver."""
+    return Saboteur(fault, "driver", plants, breaks, faults=(fault,))
+
+
+def package(id: str, plants: str, overlay: Callable[[list[Object]], list[Object]], *breaks: str) -> Saboteur:  # noqa: A002
+    """A change to the driver's manifests."""
+    return Saboteur(id, "package", plants, breaks, overlay=overlay)
