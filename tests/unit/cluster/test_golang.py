@@ -71,6 +71,12 @@ def test_kubernetes_knows_its_version(tmp_path: Path) -> None:
     assert built.endswith("k8s.io/kubernetes/cmd/kubectl")
 
 
+def test_kubelet_can_be_built_alone(tmp_path: Path) -> None:
+    go = build(golang.kubelet("1.32.13"), tmp_path)
+    assert [word for word in go.built if "/cmd/" in word] == ["k8s.io/kubernetes/cmd/kubelet"]
+    assert "gitVersion=v1.32.13" in " ".join(go.built)
+
+
 def test_everything_is_static_and_relocatable(tmp_path: Path) -> None:
     go = build(golang.KIND, tmp_path)
     assert go.built_env["CGO_ENABLED"] == "0"

@@ -65,7 +65,7 @@ class World:
         self.life = KindLife(self.record)
 
     def create(self) -> None:
-        self.life.create(self.kind, Path("/kubectl"), self.record.docker.parent, "image", "kind: Cluster\n")
+        self.life.create(self.kind, Path("/kubectl"), self.record.docker.parent, "kind: Cluster\n")
 
     def flag(self, name: str) -> None:
         (self.state / name).touch()
@@ -100,7 +100,7 @@ def test_kind_works_in_the_network_of_the_cluster(world: World) -> None:
     calls = (world.state / "kind-calls").read_text().splitlines()
     assert calls[0] == "dra-standard-000001 get clusters"
     assert calls[1].startswith("dra-standard-000001 create cluster --name=dra-standard-000001 --kubeconfig=")
-    assert "--image=image" in calls[1]
+    assert "--image" not in calls[1], "it would be every node's, whatever the configuration says"
 
 
 def test_failure_tells_the_end_of_the_output(world: World) -> None:

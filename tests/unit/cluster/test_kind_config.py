@@ -6,14 +6,24 @@ import pytest
 import yaml
 
 from fixtures.cluster.handle import Role
-from fixtures.cluster.kind_config import DEVICE_LABEL, ROOM_LABEL, kind_config
+from fixtures.cluster.kind_config import DEVICE_LABEL, ROOM_LABEL, SEAMLESS_LABEL, NodePlan, kind_config
 from fixtures.cluster.node_image.versions import KUBERNETES_SERVED
 
 ROLES: tuple[Role, ...] = ("control-plane", "worker", "spare")
 
 
 def rendered(version: str, *, cgroup_v1: bool = False, sys_resource: bool = True) -> Any:
-    return yaml.safe_load(kind_config(version, ROLES, cgroup_v1=cgroup_v1, sys_resource=sys_resource))
+    plans = [NodePlan(role, "node:1", version) for role in ROLES]
+    return yaml.safe_load(kind_config(version, plans, cgroup_v1=cgroup_v1, sys_resource=sys_resource))
+
+
+def mixed(*, cgroup_v1: bool = False, sys_resource: bool = True) -> Any:
+    plans = [
+        NodePlan("control-plane", "node:1", "1.35.4"),
+        NodePlan("worker", "node:1", "1.35.4"),
+        NodePlan("worker", "node:old", "1.32.13"),
+    ]
+    return yaml.safe_load(kind_config("1.35.4", plans, cgroup_v1=cgroup_v1, sys_resource=sys_resource))
 
 
 def kubelet_of(config: Any) -> Any:
@@ -86,3 +96,28 @@ def test_control_plane_is_patched_with_arguments_as_lists(version: str) -> None:
         {"op": "add", "path": "/scheduler/extraArgs", "value": [everywhere]},
         {"op": "add", "path": "/etcd", "value": {"local": {"extraArgs": [no_fsync]}}},
     ]
+
+
+def test_every_node_has_its_image() -> None:
+    assert [node["image"] for node in mixed()["nodes"]] == ["node:1", "node:1", "node:old"]
+
+
+def test_worker_whose_kubelet_is_too_old_for_seamless_updates_says_so() -> None:
+    _, new, old = mixed()["nodes"]
+    assert new["labels"] == {DEVICE_LABEL: "true", ROOM_LABEL: "common"}
+    assert old["labels"] == {**new["labels"], SEAMLESS_LABEL: "false"}
+
+
+def test_old_kubelet_gets_the_apis_that_it_knows_and_its_own_gate() -> None:
+    config = mixed()
+    assert config["runtimeConfig"] == {"resource.k8s.io/v1beta1": "true", "resource.k8s.io/v1beta2": "true"}
+    assert "featureGates" not in config, "the control plane has it locked"
+    assert kubelet_of(config) == {"kind": "KubeletConfiguration", "featureGates": {"DynamicResourceAllocation": True}}
+
+
+def test_old_kubelet_has_what_the_host_asks_for_too() -> None:
+    assert kubelet_of(mixed(cgroup_v1=True, sys_resource=False)) == {
+        "kind": "KubeletConfiguration",
+        "failCgroupV1": False,
+        "featureGates": {"KubeletInUserNamespace": True, "DynamicResourceAllocation": True},
+    }

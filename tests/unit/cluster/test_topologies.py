@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,18 +36,20 @@ class World:
 
     def __init__(self, tmp_path: Path):
         self.directory = tmp_path / "session"
-        self.record = Record(
-            HANDLE.name,
-            tmp_path / HANDLE.name,
-            Make("standard", "1.37.2", "abc"),
-            Owner.current(),
-            HANDLE.docker,
-        )
+        self.tmp_path = tmp_path
         self.made = 0
-        self.deleted = 0
+        self.deleted: list[str] = []
         self.left: list[str] = []
         self.said: list[str] = []
         self.meanwhile: Callable[[], None] = lambda: None
+
+    @property
+    def record(self) -> Record:
+        return self.record_of("standard")
+
+    def record_of(self, topology: str) -> Record:
+        name = HANDLE.name.replace("standard", topology)
+        return Record(name, self.tmp_path / name, Make(topology, "1.37.2", "abc"), Owner.current(), HANDLE.docker)
 
     def topologies(self) -> Topologies:
         return Topologies(self.directory, ClusterSettings("1.37.2", "auto"), self.said.append)
@@ -61,21 +64,21 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
             assert (settings.kubernetes, owner) == ("1.37.2", Owner.current())
 
         def make(self, shape: Topology, note: Callable[[Record], None]) -> ClusterHandle:
-            assert shape.name == "standard"
-            made.record.write()
-            note(made.record)
+            record = made.record_of(shape.name)
+            record.write()
+            note(record)
             made.made += 1
             made.meanwhile()
-            return HANDLE
+            return replace(HANDLE, topology=shape.name, name=record.name)
 
     class FakeLife:
         wrapper = Path("/c/kind")
 
         def __init__(self, record: Record):
-            assert record.name == HANDLE.name
+            self._name = record.name
 
         def delete(self) -> list[str]:
-            made.deleted += 1
+            made.deleted.append(self._name)
             return made.left
 
     monkeypatch.setattr(topologies, "KindProvider", FakeProvider)
@@ -121,7 +124,7 @@ def test_process_that_died_while_making_is_no_obstacle(world: World) -> None:
         world.topologies().ensure("standard")
     world.meanwhile = lambda: None
     assert world.topologies().ensure("standard") == HANDLE
-    assert (world.made, world.deleted) == (2, 1)
+    assert (world.made, world.deleted) == (2, [HANDLE.name])
 
 
 def test_unknown_topology_names_the_known_ones(world: World) -> None:
@@ -135,12 +138,19 @@ def test_close_deletes_and_reports_what_is_left(world: World) -> None:
     session.ensure("standard")
     world.left = ["network dra-standard-000001"]
     assert session.close(keep=False) == ["network dra-standard-000001"]
-    assert world.deleted == 1
+    assert world.deleted == [HANDLE.name]
+
+
+def test_close_ends_the_clusters_of_every_topology(world: World) -> None:
+    session = world.topologies()
+    assert {session.ensure(name).topology for name in ("standard", "skew")} == {"standard", "skew"}
+    assert session.close(keep=False) == []
+    assert sorted(world.deleted) == ["dra-skew-000001", "dra-standard-000001"]
 
 
 def test_close_without_any_cluster_has_nothing_to_do(world: World) -> None:
     assert world.topologies().close(keep=False) == []
-    assert world.deleted == 0
+    assert world.deleted == []
 
 
 def test_kept_cluster_stays_and_its_use_is_told(world: World) -> None:
@@ -150,7 +160,7 @@ def test_kept_cluster_stays_and_its_use_is_told(world: World) -> None:
     record = read_record(world.record.directory)
     assert record is not None
     assert record.kept
-    assert world.deleted == 0
+    assert world.deleted == []
     assert "/c/kubectl --kubeconfig /c/kubeconfig get pods" in world.said[-1]
     assert "delete cluster --name dra-standard-000001" in world.said[-1]
 
@@ -159,7 +169,7 @@ def test_half_made_cluster_is_deleted_even_when_clusters_are_kept(world: World) 
     session = world.topologies()
     world.meanwhile = lambda: world.left.extend(session.close(keep=True))
     session.ensure("standard")
-    assert world.deleted == 1
+    assert world.deleted == [HANDLE.name]
 
 
 def test_nothing_is_made_once_the_session_ends(world: World) -> None:
