@@ -178,3 +178,23 @@ def test_the_report_shows_every_option_as_text() -> None:
 
 def test_no_option_is_a_secret() -> None:
     assert not [o.name for o in OPTIONS if {"token", "password", "secret", "key"} & set(o.name.split("-"))]
+
+
+def test_a_drain_command_is_taken_apart_and_shown_as_it_was_written() -> None:
+    options = parsed(drain_command="sh -c 'drain {node} --with={kubeconfig}'")
+    assert options.drain_command == ("sh", "-c", "drain {node} --with={kubeconfig}")
+    assert options.shown()["drain-command"] == "sh -c 'drain {node} --with={kubeconfig}'"
+    assert parsed().drain_command == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("sh -c drain", "does not say where the node goes; write {node}"),
+        ("sh {nod}", "unknown 'nod'; did you mean 'node'?"),
+        ("no-such-drain {node}", "there is no program 'no-such-drain'"),
+        ("sh 'drain {node}", "No closing quotation"),
+    ],
+)
+def test_a_drain_command_that_cannot_work_is_refused(command: str, told: str) -> None:
+    assert told in refusal(drain_command=command)

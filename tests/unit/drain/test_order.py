@@ -1,0 +1,62 @@
+"""The watch on the driver while a node is drained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from drivers.install import Instance
+from drivers.manifest import load
+from fixtures.drain import stays_ready_until_gone
+from fixtures.driver import Driver
+from fixtures.kube import Timeouts
+from fixtures.outcomes import CheckFailed
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Memory
+
+Object = dict[str, Any]
+SPACE = "dra-1a2b3c"
+
+
+def pod(name: str, *, ready: bool = True, owner: str | None = None) -> Object:
+    metadata: Object = {"name": name, "namespace": SPACE}
+    if owner:
+        metadata["ownerReferences"] = [{"name": owner, "controller": True}]
+    status = {"conditions": [{"type": "Ready", "status": str(ready)}]}
+    return {"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "node-1"}, "status": status}
+
+
+SERVING = pod("driver-x", owner="driver-1a2b3c")
+
+
+@pytest.fixture
+def driver(memory: Memory) -> Driver:
+    for item in (SERVING, pod("quick"), pod("slow")):
+        memory.put(item)
+    instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
+    return Driver(memory, instance, ["node-1"], {}, Timeouts())
+
+
+def test_a_driver_that_goes_after_the_last_pod_was_drained_last(driver: Driver, memory: Memory) -> None:
+    gone = iter(["quick", "slow"])
+    memory.later = [lambda: memory.drop("Pod", next(gone), SPACE)] * 2
+    stays_ready_until_gone(driver, "node-1", ["quick", "slow"])
+    assert [d.what for d in driver.disturbances] == ["drain of node-1"]
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        lambda memory: memory.drop("Pod", "driver-x", SPACE),
+        lambda memory: memory.put({**SERVING, "status": {"conditions": []}}),
+        lambda memory: memory.put({**SERVING, "metadata": {**SERVING["metadata"], "deletionTimestamp": "2026"}}),
+    ],
+    ids=["gone", "not ready", "leaving"],
+)
+def test_a_driver_that_goes_before_the_last_pod_fails_at_once(driver: Driver, memory: Memory, deed: Any) -> None:
+    memory.later = [lambda: memory.drop("Pod", "quick", SPACE), lambda: deed(memory)]
+    with pytest.raises(CheckFailed) as caught:
+        stays_ready_until_gone(driver, "node-1", ["quick", "slow"])
+    assert "driver-x was not Ready while slow still held devices" in caught.value.observed
