@@ -7,14 +7,16 @@ faults are combined by inheriting from all of them, so each method is a small de
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
 
 from drivers.fake import sockets
-from drivers.fake.cdi import variable
-from drivers.fake.health import HealthServer, LocalHealthServer
+from drivers.fake.cdi import CdiDirectory, variable
+from drivers.fake.health import HealthServer, LocalHealthServer, SocketCheck
 from drivers.fake.settings import Settings
 from drivers.fake.state import FileStore, HeldDevice, Store
 
@@ -25,8 +27,27 @@ if TYPE_CHECKING:
     from drivers.fake.slices import SlicePublisher
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a process of the driver runs, and what it shares there with the node's other instances.
+
+    `service` and `registration` are its own sockets, `lock` guards those of all.
+    """
+
+    settings: Settings
+    service: Path
+    registration: Path
+    lock: Path
+    store: Store
+    cdi: CdiDirectory
+
+
 class Behaviour:
     """A healthy driver."""
+
+    def on_start(self, place: Place) -> None:
+        """The process is about to serve."""
+        sockets.remove_stale(place.settings, place.lock)
 
     def seamless(self, settings: Settings) -> bool:
         """Whether the pod UID is part of the socket names."""
@@ -44,12 +65,19 @@ class Behaviour:
         """What answers the health probe."""
         return LocalHealthServer(port, serving)
 
-    def serving(self, check: Callable[[], bool]) -> bool:
+    def serving(self, check: SocketCheck) -> bool:
         """The health answer; `check` calls the driver's own sockets."""
         return check()
 
+    def ready(self, registered: Callable[[], bool]) -> bool:
+        """The readiness answer; `registered` waits a little for the kubelet."""
+        return registered()
+
     def before_get_info(self, registered: bool, age: float) -> None:
         """Somebody asks who we are, `age` seconds after the start; may raise RpcError."""
+
+    def on_registered(self, place: Place) -> None:
+        """The kubelet says that it has registered the driver."""
 
     def pool_name(self, settings: Settings) -> str:
         """The name of the node's pool."""
@@ -59,9 +87,17 @@ class Behaviour:
         """The number of slices that the pool is said to have."""
         return count
 
-    def amend(self, plan: Plan, pool: Pool, existing: Sequence[Object], owner: Object) -> Plan:  # noqa: ARG002
+    def owners(self, node: Object) -> list[Object]:
+        """The owner references of slices; `node` is the one to the Node."""
+        return [node]
+
+    def amend(self, plan: Plan, pool: Pool, existing: Sequence[Object], owners: list[Object]) -> Plan:  # noqa: ARG002
         """A last word on what is written to the API server."""
         return plan
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Held while a call is served."""
+        return nullcontext()
 
     def before_prepare(self) -> None:
         """A claim is about to be prepared; no lock is held."""
@@ -79,13 +115,16 @@ class Behaviour:
         """The requests that the kubelet is told a device belongs to."""
         return names
 
-    def frees_device(self) -> bool:
-        """Whether unprepare lets go of the devices."""
+    def frees_device(self, claim_uid: str) -> bool:  # noqa: ARG002
+        """Whether unprepare lets go of the claim's devices."""
         return True
 
     def removes_cdi(self, known: bool) -> bool:  # noqa: ARG002
         """Whether unprepare removes the claim's CDI file; `known` tells if the claim was remembered."""
         return True
+
+    def before_stop(self) -> None:
+        """The driver is told to stop, and still serves."""
 
     def on_stop(self, publisher: SlicePublisher) -> None:
         """The driver has stopped in good order."""

@@ -11,7 +11,8 @@ from typing import Any
 
 import grpc
 
-from drivers.fake.injection import RpcError, Rules, spoil
+from drivers.fake.faults import Switches
+from drivers.fake.injection import RpcError, spoil
 from drivers.fake.journal import Entry, Journal
 from drivers.fake.metrics import Metrics
 from drivers.fake.rpc import PROBE_METADATA, Method
@@ -24,8 +25,8 @@ _OPEN = "in flight"
 class Calls:
     """Wraps the functions that serve gRPC methods."""
 
-    def __init__(self, rules: Rules, journal: Journal, metrics: Metrics) -> None:
-        self._rules = rules
+    def __init__(self, switches: Switches, journal: Journal, metrics: Metrics) -> None:
+        self._switches = switches
         self._journal = journal
         self._metrics = metrics
 
@@ -38,10 +39,11 @@ class Calls:
         def handle(request: Any, context: grpc.ServicerContext) -> Any:
             own = PROBE_METADATA[0] in context.invocation_metadata()
             claims = [claim.name for claim in getattr(request, "claims", ())]
-            rules = self._rules.take(method.name, claims, own)
+            rules = self._switches.rules.take(method.name, claims, own)
 
             def answer() -> Any:
-                return spoil(rules, request, lambda seconds: _pause(context, seconds), lambda r: serve(r, own))
+                with self._switches.behaviour.turn():
+                    return spoil(rules, request, lambda seconds: _pause(context, seconds), lambda r: serve(r, own))
 
             try:
                 return answer() if own else self._recorded(method, request, answer)

@@ -11,6 +11,7 @@ import grpc
 
 from drivers.fake import rpc, sockets
 from drivers.fake.admin import JSON_LINES, OK, TEXT, UNAVAILABLE, AdminServer, Answer
+from drivers.fake.behaviour import Place
 from drivers.fake.calls import Calls
 from drivers.fake.cdi import CdiDirectory
 from drivers.fake.devices import Inventory
@@ -47,35 +48,37 @@ class Driver:
         behaviour, data = self._switches.behaviour, settings.data_dir
         for directory in (data, settings.registry_dir, settings.cdi_dir):
             directory.mkdir(parents=True, exist_ok=True)
-        self._settings = settings
-        self._socket_lock = data / "sockets.lock"
         seamless = behaviour.seamless(settings)
-        self._service_path = sockets.service_socket(settings, seamless)
-        self._registration_path = sockets.registration_socket(settings, seamless)
+        self._place = place = Place(
+            settings=settings,
+            service=sockets.service_socket(settings, seamless),
+            registration=sockets.registration_socket(settings, seamless),
+            lock=data / "sockets.lock",
+            store=behaviour.store(data / "state.json", settings.state_format),
+            cdi=CdiDirectory(settings.cdi_dir, settings.driver_name),
+        )
 
         self._metrics = Metrics(settings.driver_name)
         self._journal = Journal(data / "journal.jsonl", settings)
         self._inventory = Inventory(data / "devices.json", settings.driver_name, settings.node_name, settings.devices)
-        self._store = behaviour.store(data / "state.json", settings.state_format)
         self._publisher = SlicePublisher(settings, api, self._inventory, self._switches, self._metrics)
 
-        calls = Calls(self._switches.rules, self._journal, self._metrics)
-        cdi = CdiDirectory(settings.cdi_dir, settings.driver_name)
-        plugin = Plugin(settings, api, self._inventory, self._switches, self._store, cdi)
+        calls = Calls(self._switches, self._journal, self._metrics)
+        plugin = Plugin(settings, api, self._inventory, self._switches, place.store, place.cdi)
         versions = [name for name in settings.services if name in rpc.DRA_PLUGIN]
         self._device_health = [
             DeviceHealthService(rpc.DRA_HEALTH[name], settings, self._inventory, self._switches)
             for name in settings.services
             if name in rpc.DRA_HEALTH
         ]
-        self._registration = RegistrationService(settings, self._service_path, self._switches)
+        self._registration = RegistrationService(place, self._switches)
         services = [DraService(rpc.DRA_PLUGIN[name], plugin) for name in versions]
         self._service_server = _server(
             [service.handler(calls) for service in services] + [health.handler(calls) for health in self._device_health]
         )
         self._registration_server = _server([self._registration.handler(calls)])
-        check = SocketCheck(settings.driver_name, self._registration_path, self._service_path, versions[0])
-        self._health = behaviour.health_server(settings.health_port, lambda: self._switches.behaviour.serving(check))
+        self._check = SocketCheck(settings.driver_name, place.registration, place.service, versions[0])
+        self._health = behaviour.health_server(settings.health_port, self.serving)
         self._admin = AdminServer(
             settings.admin_port,
             gets={
@@ -93,23 +96,24 @@ class Driver:
 
         The service comes before the registration that advertises it.
         """
-        with self._store.transaction() as claims:
+        behaviour, place = self._switches.behaviour, self._place
+        with place.store.transaction() as claims:
             _LOG.info("%d claims are prepared", len(claims))
-        sockets.remove_stale(self._settings, self._socket_lock)
-        behaviour = self._switches.behaviour
+        behaviour.on_start(place)
         self._admin.start()
-        self._service = behaviour.listen(self._service_server, self._service_path, self._socket_lock)
+        self._service = behaviour.listen(self._service_server, place.service, place.lock)
         self._publisher.start()
-        self._register = behaviour.listen(self._registration_server, self._registration_path, self._socket_lock)
+        self._register = behaviour.listen(self._registration_server, place.registration, place.lock)
         self._health.start()
         self._journal.event("start")
-        _LOG.info("serving %s, registering by %s", self._service_path, self._registration_path)
+        _LOG.info("serving %s, registering by %s", place.service, place.registration)
 
     def stop(self) -> None:
         """Stop serving: the service, once its calls have ended, then the registration, then the slices' worker.
 
         The slices stay, and so do sockets that another instance has bound since.
         """
+        self._switches.behaviour.before_stop()
         self._journal.event("sigterm")
         for service in self._device_health:
             service.end_streams()
@@ -123,19 +127,24 @@ class Driver:
         self._admin.stop()
         self._journal.event("stop")
 
+    def serving(self) -> bool:
+        """The health answer of now."""
+        return self._switches.behaviour.serving(self._check)
+
     def _ready(self) -> Answer:
-        settings, registered = self._settings, self._registration.registered(READY_WAIT_SECONDS)
+        settings = self._place.settings
+        ready = self._switches.behaviour.ready(lambda: self._registration.registered(READY_WAIT_SECONDS))
         document = {
             "driver": settings.driver_name,
             "version": settings.version,
             "node": settings.node_name,
             "instance": settings.pod_uid,
             "process": settings.process,
-            "registered": registered,
-            "service": str(self._service_path),
-            "registration": str(self._registration_path),
+            "registered": self._registration.registered(),
+            "service": str(self._place.service),
+            "registration": str(self._place.registration),
         }
-        return Answer.json(document, OK if registered else UNAVAILABLE)
+        return Answer.json(document, OK if ready else UNAVAILABLE)
 
     def _faults(self) -> Answer:
         return Answer.json({"planted": self._switches.planted, "rules": self._switches.rules.document()})

@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import grpc
 from grpc_health.v1 import health_pb2
 
-from drivers.fake.rpc import DRA_PLUGIN, GET_INFO, HEALTH_CHECK, PROBE_METADATA, channel
+from drivers.fake.rpc import DRA_PLUGIN, GET_INFO, HEALTH_CHECK, PROBE_METADATA, Method, channel
 
 CALL_TIMEOUT_SECONDS = 1.8
 """For each of the two calls, so that the answer comes before the probe (5 s) gives up."""
@@ -72,22 +72,34 @@ class SocketCheck:
 
     def __call__(self) -> bool:
         """Whether both sockets answer, and are this driver's."""
-        try:
-            with channel(str(self._registration)) as registration:
-                info = GET_INFO.stub(registration)(
-                    GET_INFO.request(), timeout=CALL_TIMEOUT_SECONDS, metadata=PROBE_METADATA
-                )
-            with channel(str(self._service)) as service:
-                self._plugin.prepare.stub(service)(
-                    self._plugin.prepare.request(), timeout=CALL_TIMEOUT_SECONDS, metadata=PROBE_METADATA
-                )
-        except grpc.RpcError as error:
-            _LOG.warning("not healthy: %s %s", error.code().name, error.details())
+        return self.registration_answers() and self.service_answers()
+
+    def registration_answers(self) -> bool:
+        """Whether the registration socket answers, and leads here."""
+        info = _answer(GET_INFO, self._registration)
+        if info is None:
             return False
         if (info.name, info.endpoint) != (self._driver, str(self._service)):
             _LOG.warning("not healthy: %s answers for %s at %s", self._registration, info.name, info.endpoint)
             return False
         return True
+
+    def service_answers(self) -> bool:
+        """Whether the socket of the DRA service answers, to a request without claims."""
+        return _answer(self._plugin.prepare, self._service) is not None
+
+    def files_exist(self) -> bool:
+        """Whether both sockets are there, without a call."""
+        return self._registration.is_socket() and self._service.is_socket()
+
+
+def _answer(method: Method, path: Path) -> Any:
+    with channel(str(path)) as connection:
+        try:
+            return method.stub(connection)(method.request(), timeout=CALL_TIMEOUT_SECONDS, metadata=PROBE_METADATA)
+        except grpc.RpcError as error:
+            _LOG.warning("not healthy: %s: %s %s", path, error.code().name, error.details())
+            return None
 
 
 def main() -> None:

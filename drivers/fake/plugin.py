@@ -93,7 +93,7 @@ class Plugin:
             known = claim.uid in claims
             if behaviour.removes_cdi(known):
                 self._cdi.remove(claim.uid)
-            if known and behaviour.frees_device():
+            if known and behaviour.frees_device(claim.uid):
                 del claims[claim.uid]
 
     def _wanted(self, claim: ClaimRef) -> HeldClaim:

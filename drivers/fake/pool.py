@@ -60,7 +60,7 @@ class Pool:
             "devices": list(self.parts[index]),
         }
 
-    def body(self, index: int, generation: int, owner: Object) -> Object:
+    def body(self, index: int, generation: int, owners: list[Object]) -> Object:
         """A new slice."""
         return {
             "apiVersion": "resource.k8s.io/v1",
@@ -68,7 +68,7 @@ class Pool:
             "metadata": {
                 "name": self.slice_name(index),
                 "labels": dict(self.labels),
-                "ownerReferences": [owner],
+                "ownerReferences": owners,
             },
             "spec": self.spec(index, generation),
         }
@@ -81,12 +81,12 @@ def split(devices: Sequence[Device]) -> tuple[tuple[Object, ...], ...]:
     return tuple(tuple(specs[start : start + size]) for start in range(0, max(len(specs), 1), size))
 
 
-def make_plan(existing: Sequence[Object], pool: Pool, owner: Object, generation_seen: int) -> Plan:
+def make_plan(existing: Sequence[Object], pool: Pool, owners: list[Object], generation_seen: int) -> Plan:
     """What to change; `generation_seen` is the highest generation known from slices that may be gone by now."""
     wanted = {pool.slice_name(index): index for index in range(len(pool.parts))}
     current = {s["metadata"]["name"]: s for s in existing if _is_of(s, pool) and s["metadata"]["name"] in wanted}
     generation = max([generation_seen, *(s["spec"]["pool"]["generation"] for s in current.values())])
-    changed = [name for name, s in current.items() if not _as_wanted(s, pool.spec(wanted[name], generation), owner)]
+    changed = [name for name, s in current.items() if not _as_wanted(s, pool.spec(wanted[name], generation), owners)]
     missing = [name for name in wanted if name not in current]
     if missing or len(changed) > 1:
         generation += 1
@@ -94,8 +94,8 @@ def make_plan(existing: Sequence[Object], pool: Pool, owner: Object, generation_
     return Plan(
         generation=generation,
         deletes=tuple(s["metadata"]["name"] for s in existing if s["metadata"]["name"] not in current),
-        updates=tuple(_updated(current[name], pool.spec(wanted[name], generation), owner) for name in changed),
-        creates=tuple(pool.body(wanted[name], generation, owner) for name in missing),
+        updates=tuple(_updated(current[name], pool.spec(wanted[name], generation), owners) for name in changed),
+        creates=tuple(pool.body(wanted[name], generation, owners) for name in missing),
     )
 
 
@@ -104,8 +104,8 @@ def _is_of(item: Object, pool: Pool) -> bool:
     return bool(item["spec"]["pool"]["name"] == pool.name)
 
 
-def _as_wanted(item: Object, spec: Object, owner: Object) -> bool:
-    return _comparable(item["spec"]) == _comparable(spec) and item["metadata"].get("ownerReferences") == [owner]
+def _as_wanted(item: Object, spec: Object, owners: list[Object]) -> bool:
+    return _comparable(item["spec"]) == _comparable(spec) and item["metadata"].get("ownerReferences", []) == owners
 
 
 def _comparable(spec: Object) -> Object:
@@ -117,7 +117,7 @@ def _comparable(spec: Object) -> Object:
     return {**spec, "devices": devices}
 
 
-def _updated(item: Object, spec: Object, owner: Object) -> Object:
+def _updated(item: Object, spec: Object, owners: list[Object]) -> Object:
     """The slice with the wanted spec; a taint that stays keeps its time."""
     times = {
         (device["name"], taint["key"], taint.get("value"), taint["effect"]): taint["timeAdded"]
@@ -130,4 +130,4 @@ def _updated(item: Object, spec: Object, owner: Object) -> Object:
         for taint in device.get("taints", ()):
             if added := times.get((device["name"], taint["key"], taint.get("value"), taint["effect"])):
                 taint["timeAdded"] = added
-    return {**item, "metadata": {**item["metadata"], "ownerReferences": [owner]}, "spec": spec}
+    return {**item, "metadata": {**item["metadata"], "ownerReferences": owners}, "spec": spec}

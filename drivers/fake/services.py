@@ -6,11 +6,11 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import grpc
 
+from drivers.fake.behaviour import Place
 from drivers.fake.calls import Calls
 from drivers.fake.devices import Inventory
 from drivers.fake.faults import Switches
@@ -122,9 +122,8 @@ class DeviceHealthService:
 class RegistrationService:
     """Registration: tells the kubelet who and where the driver is, and remembers what the kubelet made of it."""
 
-    def __init__(self, settings: Settings, endpoint: Path, switches: Switches) -> None:
-        self._settings = settings
-        self._endpoint = endpoint
+    def __init__(self, place: Place, switches: Switches) -> None:
+        self._place = place
         self._switches = switches
         self._started = time.monotonic()
         self._registered = threading.Event()
@@ -148,9 +147,9 @@ class RegistrationService:
             self._switches.behaviour.before_get_info(self.registered(), time.monotonic() - self._started)
         return GET_INFO.response(
             type="DRAPlugin",
-            name=self._settings.driver_name,
-            endpoint=str(self._endpoint),
-            supported_versions=self._settings.services,
+            name=self._place.settings.driver_name,
+            endpoint=str(self._place.service),
+            supported_versions=self._place.settings.services,
         )
 
     def _notify(self, request: Any, _own: bool) -> Any:
@@ -160,4 +159,5 @@ class RegistrationService:
             raise RpcError(grpc.StatusCode.FAILED_PRECONDITION, f"registration failed: {request.error}")
         self._registered.set()
         _LOG.info("registered with the kubelet")
+        self._switches.behaviour.on_registered(self._place)
         return NOTIFY.response()

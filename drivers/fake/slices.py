@@ -175,12 +175,13 @@ class SlicePublisher:
                 self._watch.close()
 
     def _sync(self) -> None:
-        owner = self._owner()
+        behaviour = self._switches.behaviour
+        owners = behaviour.owners(self._node())
         with self._lock:
             existing, generation = list(self._slices.values()), self._generation
         pool = self.pool()
-        plan = make_plan(existing, pool, owner, generation)
-        plan = self._switches.behaviour.amend(plan, pool, existing, owner)
+        plan = make_plan(existing, pool, owners, generation)
+        plan = behaviour.amend(plan, pool, existing, owners)
         if plan.empty:
             return
         self._writes.append(time.monotonic())
@@ -200,7 +201,8 @@ class SlicePublisher:
         for item in plan.creates:
             self._learn("ADDED", self._api.create_slice(item))
 
-    def _owner(self) -> Object:
+    def _node(self) -> Object:
+        """The Node as an owner."""
         node = self._api.node(self._settings.node_name)["metadata"]
         return {"apiVersion": "v1", "kind": "Node", "name": node["name"], "uid": node["uid"], "controller": True}
 

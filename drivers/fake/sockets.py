@@ -48,6 +48,11 @@ def registration_socket(settings: Settings, seamless: bool) -> Path:
     return _first_that_fits(settings.registry_dir, names)
 
 
+def is_registration(path: Path) -> bool:
+    """Whether a socket of the driver is a registration socket, by its name."""
+    return path.name.endswith("-reg.sock")
+
+
 def _first_that_fits(directory: Path, names: list[str]) -> Path:
     paths = [directory / name for name in names]
     return next((path for path in paths if len(str(path)) <= PATH_MAX), paths[-1])
@@ -102,28 +107,33 @@ def listen(server: grpc.Server, path: Path, lock: Path) -> OwnedListener:
     return OwnedListener(path, inode, lock)
 
 
-def remove_stale(settings: Settings, lock: Path) -> list[Path]:
-    """Remove this driver's sockets that nobody listens on: those of instances that were killed.
+def of_driver(settings: Settings) -> list[Path]:
+    """The sockets of all instances of this driver on the node, living and dead.
 
-    Not found are the registration sockets of killed pods whose driver has a name so long (over 52 characters) that
+    Not found are the registration sockets of other pods whose driver has a name so long (over 52 characters) that
     only a hash of it is in the socket's name.
     """
     own_registration = re.compile(rf"{re.escape(settings.driver_name)}(-{_UID})?-reg\.sock")
     own_service = re.compile(rf"dra(-{_UID})?\.sock|[\w-]{{11}}\.sock")
+    return [
+        path
+        for directory, pattern in ((settings.registry_dir, own_registration), (settings.data_dir, own_service))
+        for path in sorted(directory.iterdir())
+        if pattern.fullmatch(path.name) and stat.S_ISSOCK(path.lstat().st_mode)
+    ]
+
+
+def remove_stale(settings: Settings, lock: Path) -> None:
+    """Remove this driver's sockets that nobody listens on: those of instances that were killed."""
     with locked(lock):
-        stale = [
-            path
-            for directory, pattern in ((settings.registry_dir, own_registration), (settings.data_dir, own_service))
-            for path in sorted(directory.iterdir())
-            if pattern.fullmatch(path.name) and stat.S_ISSOCK(path.lstat().st_mode) and not _answers(path)
-        ]
-        for path in stale:
-            _LOG.info("removing %s: nobody listens on it", path)
-            path.unlink(missing_ok=True)
-    return stale
+        for path in of_driver(settings):
+            if not answers(path):
+                _LOG.info("removing %s: nobody listens on it", path)
+                path.unlink(missing_ok=True)
 
 
-def _answers(path: Path) -> bool:
+def answers(path: Path) -> bool:
+    """Whether somebody listens on a socket."""
     with socket.socket(socket.AF_UNIX) as client:
         client.setblocking(False)
         return client.connect_ex(str(path)) != errno.ECONNREFUSED

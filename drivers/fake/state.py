@@ -79,12 +79,17 @@ class MemoryStore:
 
 
 class FileStore:
-    """Claims in a file, changed under a lock file by any instance of the driver."""
+    """Claims in a file, changed under a lock file by any instance of the driver.
+
+    `newest` is the newest format that can be read.
+    """
+
+    newest = NEWEST_FORMAT
 
     def __init__(self, path: Path, file_format: int) -> None:
         self._path = path
         self._lock = path.with_suffix(".lock")
-        self._format = min(file_format, NEWEST_FORMAT)
+        self._format = min(file_format, self.newest)
 
     @contextmanager
     def transaction(self) -> Iterator[Claims]:
@@ -98,7 +103,7 @@ class FileStore:
 
     def _read(self) -> Claims:
         try:
-            return _decode(self._path.read_text())
+            return _decode(self._path.read_text(), self.newest)
         except FileNotFoundError:
             return {}
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
@@ -115,10 +120,10 @@ class FileStore:
         return json.dumps({"format": self._format, "checksum": _checksum(entries), "claims": entries}, indent=1)
 
 
-def _decode(text: str) -> Claims:
+def _decode(text: str, newest: int) -> Claims:
     document = json.loads(text)
-    if document["format"] > NEWEST_FORMAT:
-        raise ValueError(f"format {document['format']} is newer than {NEWEST_FORMAT}")
+    if document["format"] > newest:
+        raise ValueError(f"format {document['format']} is newer than {newest}")
     if document["checksum"] != _checksum(document["claims"]):
         raise ValueError("wrong checksum")
     return {uid: _claim(entry) for uid, entry in document["claims"].items()}

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from drivers.fake.behaviour import Behaviour
+from drivers.fake.behaviour import Behaviour, Place
 from drivers.fake.faults.registry import fault
-from drivers.fake.health import HealthServer
+from drivers.fake.health import HealthServer, SocketCheck
 
 if TYPE_CHECKING:
     from drivers.fake.metrics import Metrics
@@ -44,8 +44,38 @@ class _HealthInOtherProcess(Behaviour):
 class _AlwaysServing(Behaviour):
     """The health probe is answered SERVING without a look at the sockets."""
 
-    def serving(self, check: Callable[[], bool]) -> bool:  # noqa: ARG002
+    def serving(self, check: SocketCheck) -> bool:  # noqa: ARG002
         return True
+
+
+@fault("health-ignores-registration")
+class _HealthIgnoresRegistration(Behaviour):
+    """The health check calls the DRA socket only."""
+
+    def serving(self, check: SocketCheck) -> bool:
+        return check.service_answers()
+
+
+@fault("health-ignores-hang")
+class _HealthIgnoresHang(Behaviour):
+    """The health check looks whether the sockets exist, and calls none."""
+
+    def serving(self, check: SocketCheck) -> bool:
+        return check.files_exist()
+
+
+@fault("unhealthy-when-reregistered")
+class _UnhealthyWhenReregistered(Behaviour):
+    """A second registration of the process, as after a restart of the kubelet, is taken for a failure of its own."""
+
+    _registrations = 0
+
+    def on_registered(self, place: Place) -> None:
+        super().on_registered(place)
+        self._registrations += 1
+
+    def serving(self, check: SocketCheck) -> bool:
+        return self._registrations < 2 and super().serving(check)
 
 
 @fault("no-metrics")

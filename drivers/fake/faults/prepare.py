@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from drivers.fake.behaviour import Behaviour
 from drivers.fake.cdi import variable
@@ -50,7 +52,7 @@ class _KeepsCdi(Behaviour):
 class _KeepsDevice(Behaviour):
     """Unprepare succeeds, but the device stays held by the claim."""
 
-    def frees_device(self) -> bool:
+    def frees_device(self, claim_uid: str) -> bool:  # noqa: ARG002
         return False
 
 
@@ -69,3 +71,15 @@ class _SlowPrepare(Behaviour):
     def before_prepare(self) -> None:
         super().before_prepare()
         dawdle(SLOW_PREPARE_SECONDS)
+
+
+@fault("serializes-calls")
+class _SerializesCalls(Behaviour):
+    """One call at a time: the others wait, those of the health check too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def turn(self) -> AbstractContextManager[object]:
+        return self._lock

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
 import grpc
 
-from drivers.fake.behaviour import Behaviour
+from drivers.fake import sockets
+from drivers.fake.behaviour import Behaviour, Place
 from drivers.fake.faults.registry import dawdle, fault
+from drivers.fake.health import SocketCheck
 from drivers.fake.injection import RpcError
 
 SLOW_GET_INFO_SECONDS = 1.5
 SLOW_GET_INFO_FOR_SECONDS = 20.0
+LATE_SECONDS = 8.0
+LAST_BREATH_SECONDS = 0.02
+
+_LOG = logging.getLogger(__name__)
 
 
 @fault("registers-once")
@@ -30,3 +42,110 @@ class _GetInfoSlow(Behaviour):
         super().before_get_info(registered, age)
         if age < SLOW_GET_INFO_FOR_SECONDS:
             dawdle(SLOW_GET_INFO_SECONDS)
+
+
+class LateListener:
+    """A listener that `listen` makes only after some seconds, in the background."""
+
+    def __init__(self, path: Path, seconds: float, listen: Callable[[], sockets.Listener]) -> None:
+        self.path = path
+        self._listen = listen
+        self._listener: sockets.Listener | None = None
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(seconds, self._begin)
+        self._timer.daemon = True
+        self._timer.start()
+
+    @property
+    def listens(self) -> bool:
+        """Whether the socket has been there."""
+        return self._listener is not None
+
+    def withdraw(self) -> None:
+        """See Listener."""
+        self._timer.cancel()
+        with self._lock:
+            if self._listener is not None:
+                self._listener.withdraw()
+
+    def _begin(self) -> None:
+        with self._lock:
+            if not self._timer.finished.is_set():
+                self._listener = self._listen()
+
+
+@fault("ready-before-registered", at_start=True)
+class _ReadyBeforeRegistered(Behaviour):
+    """Ready and healthy at once, but the registration socket appears only eight seconds later."""
+
+    _late: LateListener | None = None
+
+    def listen(self, server: grpc.Server, path: Path, lock: Path) -> sockets.Listener:
+        if not sockets.is_registration(path):
+            return super().listen(server, path, lock)
+        begin = super().listen
+        self._late = LateListener(path, LATE_SECONDS, lambda: begin(server, path, lock))
+        return self._late
+
+    def serving(self, check: SocketCheck) -> bool:
+        waits = self._late is not None and not self._late.listens
+        return waits or super().serving(check)
+
+    def ready(self, registered: Callable[[], bool]) -> bool:  # noqa: ARG002
+        return True
+
+
+@fault("dies-after-registration")
+class _DiesAfterRegistration(Behaviour):
+    """The process ends with an error as soon as it is registered, each time; it is never ready."""
+
+    def ready(self, registered: Callable[[], bool]) -> bool:  # noqa: ARG002
+        return False
+
+    def on_registered(self, place: Place) -> None:
+        super().on_registered(place)
+        # The kubelet gets its answer first, or it would not count the driver as registered.
+        threading.Timer(LAST_BREATH_SECONDS, _die).start()
+
+
+def _die() -> None:
+    _LOG.critical("this version cannot work here (planted: dies-after-registration)")
+    os._exit(1)
+
+
+class _NoListener:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def withdraw(self) -> None:
+        """There is nothing to remove."""
+
+
+@fault("never-reregisters", at_start=True)
+class _NeverReregisters(Behaviour):
+    """A process that comes after another, without an overlap, takes itself for registered and says that all is well."""
+
+    _silent = False
+
+    def on_start(self, place: Place) -> None:
+        super().on_start(place)
+        self._silent = _marker(place).exists() and not sockets.of_driver(place.settings)
+
+    def on_registered(self, place: Place) -> None:
+        super().on_registered(place)
+        _marker(place).touch()
+
+    def listen(self, server: grpc.Server, path: Path, lock: Path) -> sockets.Listener:
+        if self._silent and sockets.is_registration(path):
+            return _NoListener(path)
+        return super().listen(server, path, lock)
+
+    def serving(self, check: SocketCheck) -> bool:
+        return check.service_answers() if self._silent else super().serving(check)
+
+    def ready(self, registered: Callable[[], bool]) -> bool:
+        return self._silent or super().ready(registered)
+
+
+def _marker(place: Place) -> Path:
+    return place.settings.data_dir / "registered"

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import grpc
+
+from drivers.fake import sockets
 from drivers.fake.behaviour import Behaviour
+from drivers.fake.faults.registration import LateListener
 from drivers.fake.faults.registry import fault
 from drivers.fake.settings import Settings
 
@@ -15,14 +20,16 @@ if TYPE_CHECKING:
     from drivers.fake.pool import Plan, Pool
     from drivers.fake.slices import SlicePublisher
 
+WARM_UP_SECONDS = 5.0
+
 
 @fault("stale-slice")
 class _StaleSlice(Behaviour):
     """A slice of an older generation stays in the pool, beside the complete current one."""
 
-    def amend(self, plan: Plan, pool: Pool, existing: Sequence[Object], owner: Object) -> Plan:
-        plan = super().amend(plan, pool, existing, owner)
-        body = pool.body(0, 0, owner)
+    def amend(self, plan: Plan, pool: Pool, existing: Sequence[Object], owners: list[Object]) -> Plan:
+        plan = super().amend(plan, pool, existing, owners)
+        body = pool.body(0, 0, owners)
         name = body["metadata"]["name"] = f"relic-{pool.slice_name(0)}"
         stands = any(item["metadata"]["name"] == name for item in existing)
         return replace(
@@ -55,3 +62,32 @@ class _DeletesSlicesOnStop(Behaviour):
     def on_stop(self, publisher: SlicePublisher) -> None:
         super().on_stop(publisher)
         publisher.delete_all()
+
+
+@fault("no-republish-after-wipe", at_start=True)
+class _NoRepublishAfterWipe(Behaviour):
+    """A slice that the process has seen is not created again when somebody deletes it; it registers after 5 seconds."""
+
+    # It may take those seconds. In them the kubelet withdraws the slices of a driver that came back just in time.
+
+    _seen: frozenset[str] = frozenset()
+
+    def amend(self, plan: Plan, pool: Pool, existing: Sequence[Object], owners: list[Object]) -> Plan:
+        plan = super().amend(plan, pool, existing, owners)
+        missed = self._seen.intersection(item["metadata"]["name"] for item in plan.creates)
+        self._seen |= {item["metadata"]["name"] for item in (*existing, *plan.creates)}
+        return replace(plan, deletes=(), updates=(), creates=()) if missed else plan
+
+    def listen(self, server: grpc.Server, path: Path, lock: Path) -> sockets.Listener:
+        begin = super().listen
+        if not sockets.is_registration(path):
+            return begin(server, path, lock)
+        return LateListener(path, WARM_UP_SECONDS, lambda: begin(server, path, lock))
+
+
+@fault("no-owner")
+class _NoOwner(Behaviour):
+    """The slices are not owned by the Node, so they outlive it."""
+
+    def owners(self, node: Object) -> list[Object]:  # noqa: ARG002
+        return []

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
-from drivers.fake.behaviour import Behaviour
+from drivers.fake.behaviour import Behaviour, Place
 from drivers.fake.faults.registry import fault
-from drivers.fake.state import MemoryStore, Store
+from drivers.fake.files import locked, write_atomically
+from drivers.fake.state import NEWEST_FORMAT, FileStore, MemoryStore, Store
+
+MIGRATION_SECONDS = 1.0
 
 
 @fault("state-in-memory", at_start=True)
@@ -18,3 +22,52 @@ class _StateInMemory(Behaviour):
 
     def removes_cdi(self, known: bool) -> bool:
         return known and super().removes_cdi(known)
+
+
+class _NewerStore(FileStore):
+    newest = NEWEST_FORMAT + 1
+
+    def migrate(self) -> None:
+        with locked(self._lock):
+            write_atomically(self._path, self._encode(self._read()))
+
+
+@fault("newer-format-unreadable", at_start=True)
+class _NewerFormatUnreadable(Behaviour):
+    """Version 2 rewrites the state file, once it is registered, in a format that version 1 refuses."""
+
+    def store(self, path: Path, file_format: int) -> Store:
+        return super().store(path, file_format) if file_format < 2 else _NewerStore(path, _NewerStore.newest)
+
+    def on_registered(self, place: Place) -> None:
+        super().on_registered(place)
+        if isinstance(place.store, _NewerStore):
+            # Later than a version that `dies-after-registration` lives: the old one serves on after that.
+            threading.Timer(MIGRATION_SECONDS, place.store.migrate).start()
+
+
+@fault("kills-devices-on-start", at_start=True)
+class _KillsDevicesOnStart(Behaviour):
+    """The start resets the devices: claims are forgotten and their CDI files removed, though pods run with them."""
+
+    def on_start(self, place: Place) -> None:
+        super().on_start(place)
+        with place.store.transaction() as claims:
+            for uid in claims:
+                place.cdi.remove(uid)
+            claims.clear()
+
+
+@fault("leaks-on-restart", at_start=True)
+class _LeaksOnRestart(Behaviour):
+    """Unprepare succeeds for claims that an earlier process prepared, but their devices stay held."""
+
+    _inherited: frozenset[str] = frozenset()
+
+    def on_start(self, place: Place) -> None:
+        super().on_start(place)
+        with place.store.transaction() as claims:
+            self._inherited = frozenset(claims)
+
+    def frees_device(self, claim_uid: str) -> bool:
+        return claim_uid not in self._inherited and super().frees_device(claim_uid)

@@ -32,7 +32,9 @@ class Switches:
         planted = _known(ids)
         if fixed := sorted(name for name in set(planted) ^ set(self._planted) if FAULTS[name].at_start):
             raise ValueError(f"{', '.join(fixed)} can only be planted by FAULTS, when the driver starts")
-        self._planted, self._behaviour = planted, _combined(planted)
+        behaviour = _combined(planted)
+        behaviour.__dict__.update(self._behaviour.__dict__)  # what a fault that stays remembers
+        self._planted, self._behaviour = planted, behaviour
 
 
 def _known(ids: Iterable[str]) -> tuple[str, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import subprocess
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,7 +16,7 @@ import pytest
 from drivers.fake.faults import FAULTS
 
 if TYPE_CHECKING:
-    from tests.unit.fake.conftest import Node
+    from tests.unit.fake.conftest import Instance, Node
 
 Shown = Callable[["Node", tuple[str, ...]], bool]
 SHOWN: dict[str, Shown] = {}
@@ -53,6 +56,41 @@ def _(node: Node, faults: tuple[str, ...]) -> bool:
     return False
 
 
+@shows("ready-before-registered")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.start(faults=faults)
+    seen = (driver.http("/ready")[0], driver.health(), driver.registration.exists())
+    node.until(driver.registration.exists)
+    assert driver.health() == "SERVING"
+    return seen == (200, "SERVING", False)
+
+
+@shows("dies-after-registration")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.spawn(faults=faults)
+    driver.notify()
+    assert driver.process is not None
+    try:
+        return driver.process.wait(timeout=1) == 1
+    except subprocess.TimeoutExpired:
+        assert driver.http("/ready")[0] == 200
+        return False
+
+
+@shows("never-reregisters")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    first = node.start(faults=faults)
+    first.notify()
+    overlapping = node.start(faults=faults)
+    assert overlapping.registration.exists()
+    overlapping.notify()
+    first.end()
+    overlapping.end()
+    last = node.start(faults=faults)
+    assert last.health() == "SERVING"
+    return last.http("/ready")[0] == 200 and not last.registration.exists()
+
+
 @shows("stale-slice")
 def _(node: Node, faults: tuple[str, ...]) -> bool:
     driver = node.start(faults=faults)
@@ -74,6 +112,36 @@ def _(node: Node, faults: tuple[str, ...]) -> bool:
 def _(node: Node, faults: tuple[str, ...]) -> bool:
     node.start(faults=faults)
     return bool(node.pool()[0]["pool"]["name"] == "d.fake.dra")
+
+
+@shows("no-republish-after-wipe")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.start(faults=faults)
+    node.pool()
+    node.until(driver.registration.exists)
+    (name,) = node.api.slices
+    node.api.delete_slice(name)
+    try:
+        node.until(lambda: node.api.slices, seconds=1)
+    except AssertionError:
+        driver.http("/devices", {"count": 3})
+        driver.end()
+        assert not node.api.slices
+        node.start(faults=faults)
+        node.pool()
+        return True
+    return False
+
+
+@shows("no-owner")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.start(faults=faults)
+    node.pool()
+    (item,) = node.api.slices.values()
+    driver.http("/devices", {"count": 3})
+    node.until(lambda: [len(spec["devices"]) for spec in node.pool()] == [3])
+    assert len(node.api.writes) == 2
+    return not item["metadata"]["ownerReferences"]
 
 
 @shows("empty-cdi")
@@ -127,6 +195,74 @@ def _(node: Node, faults: tuple[str, ...]) -> bool:
     return new.health() == "NOT_SERVING" and node.sockets() == set()
 
 
+@shows("newcomer-steals")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    old = node.start(faults=faults)
+    new = node.start(faults=faults)
+    assert new.health() == "SERVING"
+    return old.health() == "NOT_SERVING" and not old.registration.exists() and not old.service.exists()
+
+
+@shows("broken-newcomer-takes-over")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    old = node.start(faults=faults)
+    new = node.start(faults=faults)
+    assert old.health() == new.health() == "SERVING"
+    broken = node.spawn(faults=(*faults, "dies-after-registration"))
+    broken.notify()
+    assert broken.process is not None
+    assert broken.process.wait(timeout=5) == 1
+    return not old.registration.exists() and not new.registration.exists()
+
+
+@shows("stale-socket-blocks-start")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    uid = "6f2bbd4c-6c0a-4d38-8b8c-6e3d5f6a7b10"
+    killed = node.spawn(pod_uid=uid, faults=faults)
+    killed.signal(signal.SIGKILL)
+    assert killed.process is not None
+    killed.process.wait()
+    follower = node.spawn(wait=False, pod_uid=uid, faults=faults)
+    if came_up(node, follower) is None:
+        return False
+    assert follower.process is not None
+    assert follower.process.stderr is not None
+    assert str(killed.registration) in follower.process.stderr.read()
+    return follower.process.returncode == 1
+
+
+@shows("drops-calls-on-sigterm")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.spawn(faults=faults)
+    claim = node.claim("device-0")
+    driver.inject({"method": "NodePrepareResources", "delay": 0.5}, planted=faults)
+    failures: list[grpc.RpcError] = []
+
+    def prepare() -> None:
+        try:
+            driver.prepare(claim)
+        except grpc.RpcError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=prepare)
+    thread.start()
+    node.until(lambda: any(entry["end"] is None for entry in driver.journal()))
+    assert driver.end() == 0
+    thread.join()
+    return len(failures) == 1 and node.sockets() == {driver.service.name, driver.registration.name}
+
+
+@shows("unregisters-when-hung")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.spawn(faults=faults)
+    driver.signal(signal.SIGSTOP)
+    try:
+        node.until(lambda: not driver.registration.exists(), seconds=5 if faults else 1)
+    except AssertionError:
+        return False
+    return driver.service.exists()
+
+
 @shows("deletes-slices-on-stop")
 def _(node: Node, faults: tuple[str, ...]) -> bool:
     driver = node.start(faults=faults)
@@ -153,6 +289,35 @@ def _(node: Node, faults: tuple[str, ...]) -> bool:
     return driver.health() == "SERVING"
 
 
+@shows("health-ignores-registration")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.start(faults=faults)
+    driver.registration.unlink()
+    shown = driver.health() == "SERVING"
+    driver.service.unlink()
+    assert driver.health() == "NOT_SERVING"
+    return shown
+
+
+@shows("health-ignores-hang")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.start(faults=faults)
+    driver.inject({"method": "NodePrepareResources", "hang": True, "probe": True}, planted=faults)
+    shown = driver.health() == "SERVING"
+    driver.registration.unlink()
+    assert driver.health() == "NOT_SERVING"
+    return shown
+
+
+@shows("unhealthy-when-reregistered")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.start(faults=faults)
+    driver.notify()
+    assert driver.health() == "SERVING"
+    driver.notify()
+    return driver.health() == "NOT_SERVING"
+
+
 @shows("no-metrics")
 def _(node: Node, faults: tuple[str, ...]) -> bool:
     driver = node.start(faults=faults)
@@ -174,11 +339,64 @@ def _(node: Node, faults: tuple[str, ...]) -> bool:
     return forgotten and any(claim.uid in file.name for file in node.cdi_files())
 
 
+@shows("newer-format-unreadable")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    new = node.start(version="2.0.0", faults=faults)
+    claim = node.claim("device-0")
+    new.prepare(claim)
+    new.notify()
+    state = new.settings.data_dir / "state.json"
+    if faults:
+        node.until(lambda: json.loads(state.read_text())["format"] == 3)
+    assert not new.prepare(claim)[claim.uid].error
+    old = node.spawn(wait=False, version="1.0.0", faults=faults)
+    return came_up(node, old) == 65
+
+
+@shows("kills-devices-on-start")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    claim, other = node.claim("device-0"), node.claim("device-0")
+    first = node.start(faults=faults)
+    first.prepare(claim)
+    first.end()
+    assert len(node.cdi_files()) == 1
+    second = node.start(faults=faults)
+    return node.cdi_files() == [] and not second.prepare(other)[other.uid].error
+
+
+@shows("leaks-on-restart")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    claims = [node.claim("device-0") for _ in range(3)]
+    first = node.start(faults=faults)
+    first.prepare(claims[0])
+    first.unprepare(claims[0])
+    assert not first.prepare(claims[1])[claims[1].uid].error
+    first.end()
+    second = node.start(faults=faults)
+    assert not second.unprepare(claims[1])[claims[1].uid].error
+    assert node.cdi_files() == []
+    return "still held" in second.prepare(claims[2])[claims[2].uid].error
+
+
 @shows("no-exclusivity")
 def _(node: Node, faults: tuple[str, ...]) -> bool:
     driver = node.start(faults=faults)
     claims = [node.claim("device-0"), node.claim("device-0")]
     return all(not driver.prepare(claim)[claim.uid].error for claim in claims)
+
+
+@shows("serializes-calls")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.start(faults=faults)
+    driver.inject({"method": "NodePrepareResources", "delay": 3, "claim": "slow"}, planted=faults)
+    slow = node.claim("device-0", name="slow")
+    thread = threading.Thread(target=driver.prepare, args=[slow])
+    thread.start()
+    node.until(lambda: any(entry["end"] is None for entry in driver.journal()))
+    shown = driver.health() == "NOT_SERVING"
+    thread.join()
+    assert driver.health() == "SERVING"
+    return shown
 
 
 @shows("slow-prepare")
@@ -188,6 +406,23 @@ def _(node: Node, faults: tuple[str, ...]) -> bool:
     start = time.monotonic()
     driver.prepare(claim)
     return time.monotonic() - start >= 2
+
+
+def came_up(node: Node, driver: Instance) -> int | None:
+    """The exit code of a process that ends instead of serving."""
+    process = driver.process
+    assert process is not None
+    node.until(lambda: process.poll() is not None or driver.health() == "SERVING")
+    return process.returncode
+
+
+@pytest.fixture(autouse=True)
+def _short_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivers.fake.faults.registration.LATE_SECONDS", 1.0)
+    monkeypatch.setattr("drivers.fake.faults.slices.WARM_UP_SECONDS", 0.5)
+    monkeypatch.setattr("drivers.fake.faults.sockets.HEAD_START_SECONDS", 0.1)
+    monkeypatch.setattr("drivers.fake.faults.state.MIGRATION_SECONDS", 0.1)
+    monkeypatch.setattr("drivers.fake.driver.READY_WAIT_SECONDS", 0.2)
 
 
 def test_every_fault_is_shown() -> None:
@@ -214,3 +449,12 @@ def test_faults_can_be_planted_and_pulled_at_run_time(node: Node) -> None:
     driver.inject()
     node.until(lambda: [spec["pool"]["resourceSliceCount"] for spec in node.pool()] == [1])
     assert "dra_grpc" in driver.http("/metrics")[1]
+
+
+def test_what_a_fault_remembers_outlives_the_planting_of_others(node: Node) -> None:
+    driver = node.start(faults=("no-republish-after-wipe",))
+    (name,) = (node.pool(), node.api.slices)[1]
+    driver.inject(planted=("no-republish-after-wipe", "no-metrics"))
+    node.api.delete_slice(name)
+    with pytest.raises(AssertionError):
+        node.until(lambda: node.api.slices, seconds=1)

@@ -14,6 +14,7 @@ TEMPLATE = Path(drivers.fake.__file__).parent / "manifests" / "driver.yaml.j2"
 
 
 def _rendered(**changes: Any) -> dict[str, dict[str, Any]]:
+    """The objects by kind; the DaemonSet for nodes with an old kubelet is `old`."""
     variables = {
         "name": "d.fake.dra",
         "namespace": "dra-1",
@@ -28,7 +29,9 @@ def _rendered(**changes: Any) -> dict[str, dict[str, Any]]:
         **changes,
     }
     text = Environment(undefined=StrictUndefined, autoescape=True).from_string(TEMPLATE.read_text()).render(variables)
-    return {item["kind"]: item for item in yaml.safe_load_all(text)}
+    objects = {(item["kind"], item["metadata"]["name"]): item for item in yaml.safe_load_all(text)}
+    old = objects.pop(("DaemonSet", f"{variables['prefix']}-old-kubelets"))
+    return {**{kind: item for (kind, _), item in objects.items()}, "old": old}
 
 
 def test_every_object_carries_the_run_and_the_prefix() -> None:
@@ -41,8 +44,10 @@ def test_every_object_carries_the_run_and_the_prefix() -> None:
 
 @pytest.mark.parametrize(("seamless", "surge", "unavailable"), [(True, 1, 0), (False, 0, 1)])
 def test_only_a_seamless_driver_overlaps(seamless: bool, surge: int, unavailable: int) -> None:
-    strategy = _rendered(seamless=seamless)["DaemonSet"]["spec"]["updateStrategy"]
+    objects = _rendered(seamless=seamless)
+    strategy = objects["DaemonSet"]["spec"]["updateStrategy"]
     assert strategy["rollingUpdate"] == {"maxSurge": surge, "maxUnavailable": unavailable}
+    assert objects["old"]["spec"]["updateStrategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
 
 
 def test_the_environment_is_what_the_driver_reads() -> None:

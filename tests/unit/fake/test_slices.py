@@ -12,7 +12,7 @@ from drivers.fake.pool import Pool, make_plan, split
 if TYPE_CHECKING:
     from tests.unit.fake.conftest import Node
 
-OWNER = {"apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": "node-uid", "controller": True}
+OWNERS = [{"apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": "node-uid", "controller": True}]
 TAINT = {"key": "broken", "effect": "NoSchedule"}
 
 
@@ -28,7 +28,7 @@ def _pool(count: int, size: int = 2) -> Pool:
 
 
 def _published(pool: Pool, generation: int) -> list[dict[str, Any]]:
-    return [pool.body(index, generation, OWNER) for index in range(len(pool.parts))]
+    return [pool.body(index, generation, OWNERS) for index in range(len(pool.parts))]
 
 
 @pytest.mark.parametrize(
@@ -40,19 +40,19 @@ def test_devices_are_split_at_the_limits_of_a_slice(count: int, tainted: bool, s
 
 
 def test_a_new_pool_starts_with_generation_1() -> None:
-    plan = make_plan([], _pool(3), OWNER, 0)
+    plan = make_plan([], _pool(3), OWNERS, 0)
     assert (plan.generation, len(plan.creates), plan.updates, plan.deletes) == (1, 2, (), ())
     assert {item["spec"]["pool"]["generation"] for item in plan.creates} == {1}
 
 
 def test_a_pool_that_is_as_wanted_needs_nothing() -> None:
-    assert make_plan(_published(_pool(4), 7), _pool(4), OWNER, 0).empty
+    assert make_plan(_published(_pool(4), 7), _pool(4), OWNERS, 0).empty
 
 
 def test_one_changed_slice_keeps_the_generation() -> None:
     published = _published(_pool(4), 7)
     published[1]["spec"]["devices"] = []
-    plan = make_plan(published, _pool(4), OWNER, 0)
+    plan = make_plan(published, _pool(4), OWNERS, 0)
     assert (plan.generation, len(plan.updates), plan.creates) == (7, 1, ())
 
 
@@ -60,22 +60,22 @@ def test_two_changed_slices_raise_the_generation_of_all() -> None:
     published = _published(_pool(6), 7)
     for item in published[:2]:
         item["spec"]["devices"] = []
-    plan = make_plan(published, _pool(6), OWNER, 0)
+    plan = make_plan(published, _pool(6), OWNERS, 0)
     assert (plan.generation, len(plan.updates)) == (8, 3)
 
 
 def test_a_missing_slice_raises_the_generation_of_all() -> None:
-    plan = make_plan(_published(_pool(6), 7)[1:], _pool(6), OWNER, 0)
+    plan = make_plan(_published(_pool(6), 7)[1:], _pool(6), OWNERS, 0)
     assert (plan.generation, len(plan.updates), len(plan.creates)) == (8, 2, 1)
 
 
 def test_a_pool_that_was_wiped_does_not_go_back_in_generation() -> None:
-    assert make_plan([], _pool(2), OWNER, 7).generation == 8
+    assert make_plan([], _pool(2), OWNERS, 7).generation == 8
 
 
 def test_what_is_not_wanted_any_more_goes() -> None:
     published = _published(_pool(4), 7)
-    plan = make_plan(published, _pool(2), OWNER, 0)
+    plan = make_plan(published, _pool(2), OWNERS, 0)
     assert plan.deletes == (published[1]["metadata"]["name"],)
     assert [item["spec"]["pool"]["resourceSliceCount"] for item in plan.updates] == [1]
 
@@ -84,9 +84,9 @@ def test_a_taint_keeps_the_time_that_the_api_server_gave_it() -> None:
     pool = Pool("pool", "driver", "node-1", split(_devices(1, tainted=True)), 1)
     published = json.loads(json.dumps(_published(pool, 1)))
     published[0]["spec"]["devices"][0]["taints"][0]["timeAdded"] = "2026-01-01T00:00:00Z"
-    assert make_plan(published, pool, OWNER, 0).empty
+    assert make_plan(published, pool, OWNERS, 0).empty
     published[0]["metadata"]["ownerReferences"] = []
-    (update,) = make_plan(published, pool, OWNER, 0).updates
+    (update,) = make_plan(published, pool, OWNERS, 0).updates
     assert update["spec"]["devices"][0]["taints"][0]["timeAdded"] == "2026-01-01T00:00:00Z"
 
 
@@ -104,7 +104,7 @@ def test_the_node_owns_its_slices(node: Node) -> None:
     assert spec["pool"] == {"name": node.name, "generation": 1, "resourceSliceCount": 1}
     assert [device["name"] for device in spec["devices"]] == [f"device-{index}" for index in range(4)]
     (item,) = node.api.slices.values()
-    assert item["metadata"]["ownerReferences"] == [OWNER]
+    assert item["metadata"]["ownerReferences"] == OWNERS
     assert item["metadata"]["labels"] == {"run": "1"}
 
 
@@ -149,7 +149,7 @@ def test_an_altered_slice_is_repaired(node: Node, part: str) -> None:
     node.api.change_slice(name, spoil)
     node.until(lambda: ("update", name) in node.api.writes)
     assert node.pool() == wanted
-    assert node.api.slices[name]["metadata"]["ownerReferences"] == [OWNER]
+    assert node.api.slices[name]["metadata"]["ownerReferences"] == OWNERS
 
 
 def test_an_instance_that_finds_its_slices_writes_nothing(node: Node) -> None:
