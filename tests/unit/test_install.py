@@ -27,6 +27,19 @@ def instance(driver: str = "fake", id: str = "1a2b3c", **changes: Any) -> Instan
     return replace(made, **changes)
 
 
+def of_new_kubelets(objects: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(item for item in objects if item["kind"] == "DaemonSet")
+
+
+def _affinity(daemon_set: dict[str, Any]) -> dict[str, Any]:
+    required = daemon_set["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    terms = required["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    expression: dict[str, Any] = terms[0]["matchExpressions"][0]
+    assert expression["key"] == "dra-conformance/seamless"
+    assert expression["values"] == ["false"]
+    return expression
+
+
 def the(objects: list[dict[str, Any]], kind: str) -> dict[str, Any]:
     found = [item for item in objects if item["kind"] == kind]
     assert len(found) == 1, f"{len(found)} objects of kind {kind}"
@@ -61,16 +74,17 @@ def test_two_installations_share_no_object_no_socket_and_no_class(driver: str) -
 def test_the_objects_are_where_the_instance_says(driver: str) -> None:
     one = instance(driver)
     objects = render(one)
-    daemon_set = the(objects, "DaemonSet")
-    assert identity(daemon_set) == ("DaemonSet", one.namespace, one.daemon_set)
+    daemon_sets = [item for item in objects if item["kind"] == "DaemonSet"]
+    assert [identity(item) for item in daemon_sets] == [("DaemonSet", one.namespace, name) for name in one.daemon_sets]
     assert identity(the(objects, "ServiceAccount")) == ("ServiceAccount", one.namespace, one.service_account)
     assert the(objects, "DeviceClass")["metadata"]["name"] == one.device_class
-    spec = daemon_set["spec"]["template"]["spec"]
-    assert [c["name"] for c in spec["containers"]] == [one.container]
-    assert spec["nodeSelector"] == {"devices": "true"}
-    assert spec["serviceAccountName"] == one.service_account
-    template, selector = daemon_set["spec"]["template"]["metadata"]["labels"], daemon_set["spec"]["selector"]
-    assert selector["matchLabels"].items() <= template.items()
+    for item in daemon_sets:
+        spec = item["spec"]["template"]["spec"]
+        assert [c["name"] for c in spec["containers"]] == [one.container]
+        assert spec["nodeSelector"] == {"devices": "true"}
+        assert spec["serviceAccountName"] == one.service_account
+        template, selector = item["spec"]["template"]["metadata"]["labels"], item["spec"]["selector"]
+        assert selector["matchLabels"].items() <= template.items()
 
 
 @pytest.mark.parametrize("driver", known_drivers())
@@ -80,7 +94,7 @@ def test_a_driver_name_is_short_enough_for_the_paths_of_its_sockets(driver: str)
 
 def test_the_fake_driver_is_told_all_that_the_instance_has() -> None:
     one = instance(faults=("keeps-cdi", "empty-cdi"), version="2.0.0", image="some/image:1")
-    container = the(render(one), "DaemonSet")["spec"]["template"]["spec"]["containers"][0]
+    container = of_new_kubelets(render(one))["spec"]["template"]["spec"]["containers"][0]
     told = {entry["name"]: entry.get("value") for entry in container["env"]}
     assert container["image"] == "some/image:1"
     assert told["DRIVER_NAME"] == "d-1a2b3c.fake.dra"
@@ -92,8 +106,11 @@ def test_the_fake_driver_is_told_all_that_the_instance_has() -> None:
 
 @pytest.mark.parametrize(("seamless", "surge", "unavailable"), [(True, 1, 0), (False, 0, 1)])
 def test_the_fake_driver_overlaps_only_where_it_is_seamless(seamless: bool, surge: int, unavailable: int) -> None:
-    strategy = the(render(instance(seamless=seamless)), "DaemonSet")["spec"]["updateStrategy"]
-    assert strategy["rollingUpdate"] == {"maxSurge": surge, "maxUnavailable": unavailable}
+    new, old = (i for i in render(instance(seamless=seamless)) if i["kind"] == "DaemonSet")
+    assert new["spec"]["updateStrategy"]["rollingUpdate"] == {"maxSurge": surge, "maxUnavailable": unavailable}
+    assert old["spec"]["updateStrategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+    operators = [_affinity(item)["operator"] for item in (new, old)]
+    assert operators == ["NotIn", "In"]
 
 
 def test_an_upgrade_changes_the_version_and_nothing_else() -> None:

@@ -21,7 +21,7 @@ install:
   kind: manifest
   files: [driver.yaml.j2]
 workload:
-  daemonSet: "{prefix}"
+  daemonSets: ["{prefix}"]
   serviceAccount: "{prefix}"
   container: driver
 deviceClass: "{name}"

@@ -15,11 +15,11 @@ import pytest
 
 from drivers.install import Instance
 from drivers.manifest import load
-from fixtures import rollouts
+from fixtures import streams
 from fixtures import workloads as pods_of
 from fixtures.kube import Kube, Timeouts
 from fixtures.outcomes import CheckFailed
-from fixtures.rollouts import AT_ONCE, CALM, Starts, roll_out_under_load
+from fixtures.streams import AT_ONCE, CALM, Starts, roll_out_under_load
 from fixtures.workloads import Workloads
 
 Object = dict[str, Any]

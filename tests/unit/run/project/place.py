@@ -115,6 +115,12 @@ def cluster(place: Place) -> ClusterHandle:
 
 
 @pytest.fixture
+def kube() -> Kube:
+    """In the place of the real one."""
+    return Words()
+
+
+@pytest.fixture
 def scene(request: pytest.FixtureRequest, cluster: ClusterHandle, tmp_path: Path) -> Scene:
     """In the place of the real one: a namespace of words, with a recorder of its own."""
     handle = replace(cluster, state=tmp_path)
