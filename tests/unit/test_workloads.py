@@ -127,6 +127,18 @@ def test_each_container_uses_what_it_is_given() -> None:
     assert "nodeSelector" not in kube.created[0]["spec"]
 
 
+def test_a_pod_asks_for_an_extended_resource_and_may_end_by_itself() -> None:
+    shelf = Shelf()
+    workloads(shelf).pod("extended", extended="example.com/device")
+    workloads(shelf).pod("short", lasts=3)
+    extended, short = (pod["spec"] for pod in shelf.created)
+    assert extended["containers"][0]["resources"] == {"claims": [], "limits": {"example.com/device": "1"}}
+    assert "restartPolicy" not in extended
+    assert short["restartPolicy"] == "Never"
+    assert short["containers"][0]["command"][-1].endswith("; sleep 3")
+    assert "limits" not in short["containers"][0]["resources"]
+
+
 def test_a_pod_that_fills_a_node_has_a_claim_per_device() -> None:
     kube = Shelf()
     workloads(kube).fill("p", "n", 3)
