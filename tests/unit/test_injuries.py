@@ -1,0 +1,87 @@
+"""A driver that vanishes: where it hangs nothing withdraws its sockets, elsewhere it goes the clean way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from drivers.install import Instance
+from drivers.manifest import load
+from fixtures.driver import Driver
+from fixtures.injuries import vanish
+from fixtures.kube import Timeouts
+from fixtures.nodes import NodeShell
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Memory
+
+Object = dict[str, Any]
+NODES = ["node-1", "node-2"]
+SPACE = "dra-1a2b3c"
+NAME = "driver-1a2b3c"
+
+
+class Cluster:
+    """Pods of a driver that are Terminating as soon as it is to leave, and gone once killed or after their time."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory, self.told = memory, list[str]()
+        for name in (NAME, f"{NAME}-old-kubelets"):
+            spec: Object = {"template": {"spec": {"nodeSelector": {}}}}
+            memory.put({"kind": "DaemonSet", "metadata": {"name": name, "namespace": SPACE}, "spec": spec})
+        for node in NODES:
+            memory.put(self.pod(node))
+        memory.later = [self.terminate, self.end]
+
+    @staticmethod
+    def pod(node: str) -> Object:
+        metadata = {
+            "name": f"{NAME}-{node}",
+            "namespace": SPACE,
+            "ownerReferences": [{"name": NAME, "controller": True}],
+        }
+        status = {"containerStatuses": [{"name": "driver", "containerID": f"containerd://id-{node}"}]}
+        return {"kind": "Pod", "metadata": metadata, "spec": {"nodeName": node}, "status": status}
+
+    def terminate(self) -> None:
+        for node in NODES:
+            item = self.pod(node)
+            item["metadata"]["deletionTimestamp"] = "2026"
+            self.memory.put(item)
+
+    def end(self) -> None:
+        for node in NODES:
+            self.memory.drop("Pod", f"{NAME}-{node}", SPACE)
+
+
+@pytest.fixture
+def cluster(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    made = Cluster(memory)
+    monkeypatch.setattr(NodeShell, "signal", lambda self, pid, name: made.told.append(f"{self.node} {pid} {name}"))
+    monkeypatch.setattr(NodeShell, "serving_processes", lambda _, container: [int(container[-1])])
+    return made
+
+
+@pytest.fixture
+def driver(cluster: Cluster) -> Driver:
+    instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
+    shells = {node: NodeShell(node, Path("docker")) for node in NODES}
+    return Driver(cluster.memory, instance, NODES, shells, Timeouts())
+
+
+def test_a_driver_that_vanishes_hangs_until_it_is_killed_as_it_leaves(driver: Driver, cluster: Cluster) -> None:
+    vanish(driver, "node-2")
+    assert cluster.told == ["node-2 2 STOP", "node-2 2 KILL"]
+    assert [d.what for d in driver.disturbances] == [
+        "SIGSTOP to the driver on node-2",
+        "driver stopped",
+        "SIGKILL to the driver on node-2",
+    ]
+
+
+def test_without_a_node_it_vanishes_from_all(driver: Driver, cluster: Cluster) -> None:
+    vanish(driver)
+    assert cluster.told == ["node-1 1 STOP", "node-2 2 STOP", "node-1 1 KILL", "node-2 2 KILL"]
+    assert driver.pods() == []
