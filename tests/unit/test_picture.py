@@ -185,3 +185,14 @@ def test_a_check_without_a_namespace_has_no_picture(tmp_path: Path) -> None:
 def test_a_check_that_saw_nothing_has_an_empty_picture(tmp_path: Path) -> None:
     picture.keep(scene(tmp_path, "ns"), tmp_path, "a check", failed=False)
     assert from_json((tmp_path / picture.FILE).read_text()).bars == ()
+
+
+def test_a_registration_is_known_by_its_node_and_socket() -> None:
+    facts = {"node": "node-1", "socket": "d-reg.sock"}
+    timeline = draw(
+        seen(3, "Registration", name="d-reg.sock", **facts),
+        seen(7, "Registration", "DELETED", name="d-reg.sock", **facts),
+    )
+    (bar,) = timeline.bars
+    assert (bar.kind, bar.lane, bar.label) == ("registration", "node-1: d-reg.sock", "registered")
+    assert (bar.start, bar.end) == (3, 7)

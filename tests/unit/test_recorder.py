@@ -19,6 +19,7 @@ from fixtures.recorder import Recorder, reading
 from fixtures.recorder import __main__ as process
 from fixtures.recorder.facts import FACTS, line
 from fixtures.recorder.invariants import Violation
+from fixtures.recorder.registrations import look
 
 Object = dict[str, Any]
 
@@ -225,8 +226,8 @@ def state(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def record(state: Path, kind: str, namespace: str | None, **facts: Any) -> None:
-    row = {"at": 5.0, "kind": kind, "change": "ADDED", "namespace": namespace, "name": "x", "uid": "u"}
+def record(state: Path, kind: str, namespace: str | None, name: str = "x", **facts: Any) -> None:
+    row = {"at": 5.0, "kind": kind, "change": "ADDED", "namespace": namespace, "name": name, "uid": "u"}
     with (state / "recorder" / "events.jsonl").open("a") as file:
         file.write(json.dumps({**row, "terminating": False, "facts": facts}) + "\n")
 
@@ -237,10 +238,43 @@ def test_a_stretch_is_what_concerns_the_check_and_came_since_it_began(state: Pat
     record(state, "Pod", "mine", text="mine")
     record(state, "Pod", "other", text="other")
     record(state, "Node", None, text="node")
-    record(state, "ResourceSlice", None, text="my slice", driver="d")
+    record(state, "ResourceSlice", None, text="my slice", driver="d.example")
     record(state, "ResourceSlice", None, text="other slice", driver="e")
-    assert [seen.facts["text"] for seen in recorder.so_far("mine", "d")] == ["mine", "node", "my slice"]
-    assert [seen.facts.get("text") for seen in recorder.stretch("mine", "d")] == ["mine", "node", "my slice", None]
+    record(state, "Registration", None, name="d.example-1-reg.sock", text="my registration")
+    record(state, "Registration", None, name="e.example-1-reg.sock", text="other registration")
+    mine = ["mine", "node", "my slice", "my registration"]
+    assert [seen.facts["text"] for seen in recorder.so_far("mine", "d.example")] == mine
+    assert [seen.facts.get("text") for seen in recorder.stretch("mine", "d.example")] == [*mine, None]
+
+
+def test_registrations_are_told_when_they_come_and_go() -> None:
+    class Kubelet(Kube):
+        def __init__(self) -> None:
+            self.sockets: list[str] = []
+
+        def raw(self, method: str, path: str, **_: Any) -> str:
+            assert (method, path) == ("get", "/api/v1/nodes/n/proxy/metrics")
+            rows = [
+                f'plugin_manager_total_plugins{{socket_path="/r/{s}",state="actual_state_of_world"}} 1\n'
+                for s in self.sockets
+            ]
+            return "".join(
+                [*rows, 'plugin_manager_total_plugins{socket_path="/r/z",state="desired_state_of_world"} 1\n']
+            )
+
+    kubelet, known = Kubelet(), set[str]()
+
+    def changes() -> list[tuple[str, str]]:
+        found = [line("Registration", change, what, 1.0) for change, what in look(kubelet, "n", known)]
+        assert all(row["facts"] == {"node": "n", "socket": row["name"]} for row in found)
+        return [(row["change"], row["name"]) for row in found]
+
+    assert changes() == []
+    kubelet.sockets = ["a-reg.sock", "b-reg.sock"]
+    assert changes() == [("ADDED", "a-reg.sock"), ("ADDED", "b-reg.sock")]
+    assert changes() == []
+    kubelet.sockets = ["b-reg.sock"]
+    assert changes() == [("DELETED", "a-reg.sock")]
 
 
 def test_a_recorder_that_does_not_catch_up_is_an_error(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:

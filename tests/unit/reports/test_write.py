@@ -266,3 +266,10 @@ def test_times_and_numbers_for_readers() -> None:
         "1 h 05 min",
     ]
     assert [number(value) for value in (1.04, 0.000123, 25, 1234567.8)] == ["1.04", "0.000123", "25", "1,234,568"]
+
+
+def test_what_was_seen_is_told_whatever_the_outcome(report: Report, run_directory: Path) -> None:
+    (run_directory / "x").mkdir()
+    write_report(report, run_directory / "x")
+    for name in ("index.html", "summary.md", "conformance-report.yaml"):
+        assert "waits after a clean stop" in (run_directory / "x" / name).read_text(), name

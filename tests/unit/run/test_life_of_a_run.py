@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("how", ["healthy", "inside another"])
 def test_a_kept_practice_is_conformant(start: Callable[[str], Run], how: str) -> None:
     run = start(how)
-    assert run.outcomes() == dict.fromkeys(("alone", "kept", "together"), "passed")
+    assert run.outcomes() == dict.fromkeys(("alone", "elsewhere", "kept", "together"), "passed")
     assert (run.report.verdict, run.code) == ("conformant", 0)
 
 
@@ -45,12 +45,17 @@ def test_who_made_the_cluster_deletes_it_unless_it_is_to_be_kept(
     assert (run.project / "session").exists() == (how == "inside another"), "that of another session is not touched"
 
 
+def test_other_clusters_are_made_when_a_planned_check_needs_them(start: Callable[[str], Run]) -> None:
+    assert "ensure skew" in start("healthy").cluster
+    assert "ensure skew" not in start("kept").cluster
+
+
 @pytest.mark.parametrize(
     ("how", "outcomes"),
     [
-        ("deselected", {"alone": "not-run", "kept": "passed", "together": "not-run"}),
-        ("kept", {"alone": "not-run", "kept": "passed", "together": "not-run"}),
-        ("patient", dict.fromkeys(("alone", "kept", "together"), "passed")),
+        ("deselected", {"alone": "not-run", "elsewhere": "not-run", "kept": "passed", "together": "not-run"}),
+        ("kept", {"alone": "not-run", "elsewhere": "not-run", "kept": "passed", "together": "not-run"}),
+        ("patient", dict.fromkeys(("alone", "elsewhere", "kept", "together"), "passed")),
     ],
 )
 def test_less_than_the_plan_or_with_more_patience_is_partial(
@@ -117,7 +122,7 @@ def test_a_cluster_that_cannot_be_used_breaks_the_run_but_not_the_report(start: 
 
 def test_an_interrupt_while_the_cluster_is_made_ends_in_a_report(start: Callable[[str], Run]) -> None:
     run = start("no patience")
-    assert run.outcomes() == dict.fromkeys(("alone", "kept", "together"), "not-run")
+    assert run.outcomes() == dict.fromkeys(("alone", "elsewhere", "kept", "together"), "not-run")
     assert run.report.crash is None
     assert (run.report.verdict, run.code) == ("partial", 3)
     assert run.report.cluster.name == ""

