@@ -82,7 +82,23 @@ def render(instance: Instance, overlay: Overlay | None = None) -> list[Object]:
 
     An overlay changes them first; then each gets the label of the run.
     """
-    variables = {
+    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+    objects: list[Object] = []
+    if instance.manifest.install.code:
+        objects.append(_code(instance, instance.manifest.install.code))
+    for file in instance.manifest.install.files:
+        text = environment.from_string(file.read_text()).render(variables(instance))
+        objects.extend(document for document in yaml.safe_load_all(text) if document)
+    if overlay:
+        objects = overlay(objects)
+    for item in objects:
+        item["metadata"].setdefault("labels", {})[RUN_LABEL] = instance.run
+    return objects
+
+
+def variables(instance: Instance) -> dict[str, Any]:
+    """What templates are rendered with."""
+    return {
         **instance.names,
         "run": instance.run,
         "image": instance.image,
@@ -92,18 +108,6 @@ def render(instance: Instance, overlay: Overlay | None = None) -> list[Object]:
         "devices": instance.manifest.devices_per_node or 4,
         "node_selector": instance.node_selector,
     }
-    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
-    objects: list[Object] = []
-    if instance.manifest.install.code:
-        objects.append(_code(instance, instance.manifest.install.code))
-    for file in instance.manifest.install.files:
-        text = environment.from_string(file.read_text()).render(variables)
-        objects.extend(document for document in yaml.safe_load_all(text) if document)
-    if overlay:
-        objects = overlay(objects)
-    for item in objects:
-        item["metadata"].setdefault("labels", {})[RUN_LABEL] = instance.run
-    return objects
 
 
 def _code(instance: Instance, source: Path) -> Object:

@@ -15,6 +15,7 @@ from drivers.fake.driver import Driver
 from drivers.fake.kube import Api, KubeApi
 from drivers.fake.settings import Settings, SettingsError
 from drivers.fake.state import StateError
+from drivers.fake.supervision import Supervision
 
 EXIT_SETTINGS = 2
 EXIT_STATE = 65
@@ -36,8 +37,11 @@ def run(settings: Settings, api: Api) -> int:
     except StateError as error:
         _LOG.critical("%s", error)
         return EXIT_STATE
+    supervision = Supervision.from_env(os.environ, driver)
+    supervision.start()
     told_to_stop.wait()
     _LOG.info("stopping")
+    supervision.stop()
     driver.stop()
     return 0
 
@@ -46,7 +50,7 @@ def main() -> int:
     """Run an instance as the environment describes it; returns the exit code."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        return run(Settings.from_env(os.environ), KubeApi.in_cluster())
+        return run(Settings.from_env(os.environ), KubeApi.from_env(os.environ))
     except SettingsError as error:
         _LOG.critical("%s", error)
         return EXIT_SETTINGS

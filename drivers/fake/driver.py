@@ -131,6 +131,10 @@ class Driver:
         """The health answer of now."""
         return self._switches.behaviour.serving(self._check)
 
+    def registered(self, wait: float) -> bool:
+        """Whether the kubelet has registered the driver, or does so within `wait` seconds."""
+        return self._registration.registered(wait)
+
     def _ready(self) -> Answer:
         settings = self._place.settings
         ready = self._switches.behaviour.ready(lambda: self._registration.registered(READY_WAIT_SECONDS))

@@ -7,14 +7,15 @@ memory on the oldest supported release, and its models drop fields that they do 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
 import urllib3
+
+from drivers.fake.settings import SettingsError
 
 Object = dict[str, Any]
 
@@ -79,9 +80,20 @@ class KubeApi:
         self._pool = urllib3.PoolManager(ca_certs=ca and str(ca), timeout=_TIMEOUT, retries=_RETRIES, maxsize=4)
 
     @classmethod
-    def in_cluster(cls) -> KubeApi:
-        """The API server of the cluster that this pod runs in."""
-        host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
+    def from_env(cls, env: Mapping[str, str]) -> KubeApi:
+        """The API server that API_SERVER (a URL), TOKEN_FILE and CA_FILE name; without them that of this pod's cluster.
+
+        Raises:
+            SettingsError: neither is told.
+        """
+        try:
+            if url := env.get("API_SERVER"):
+                return cls(url, Path(env["TOKEN_FILE"]), Path(env["CA_FILE"]) if url.startswith("https:") else None)
+            host, port = env["KUBERNETES_SERVICE_HOST"], env["KUBERNETES_SERVICE_PORT"]
+        except KeyError as error:
+            raise SettingsError(
+                f"{error.args[0]} is not set; outside a pod: API_SERVER, TOKEN_FILE, CA_FILE"
+            ) from error
         host = f"[{host}]" if ":" in host else host
         return cls(f"https://{host}:{port}", SERVICE_ACCOUNT / "token", SERVICE_ACCOUNT / "ca.crt")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kubernetes import client, config, watch
@@ -35,14 +36,14 @@ def force_delete(namespace: str, _daemon_set: str) -> None:
             threading.Timer(wait, finish, [metadata["name"]]).start()
 
 
-def remove_on_cordon(namespace: str, daemon_set: str) -> None:
-    """Keep the driver away from every cordoned node."""
+def remove_on_cordon(namespace: str, daemon_set: str, for_good: bool = False) -> None:
+    """Keep the driver away from every cordoned node, or from every node that ever was."""
     apps = client.AppsV1Api()
     cordoned: set[str] = set()
     for event in _events(client.CoreV1Api().list_node):
         node = event["object"]
         now = cordoned - {node["metadata"]["name"]}
-        if node["spec"].get("unschedulable"):
+        if node["spec"].get("unschedulable") or (for_good and node["metadata"]["name"] in cordoned):
             now = now | {node["metadata"]["name"]}
         if now != cordoned:
             cordoned = now
@@ -63,7 +64,11 @@ def _events(listing: Callable[..., Any], **where: str) -> Any:
             yield {"type": event["type"], "object": event["raw_object"]}
 
 
-DEEDS: dict[str, Callable[[str, str], None]] = {"force-delete": force_delete, "remove-on-cordon": remove_on_cordon}
+DEEDS: dict[str, Callable[[str, str], None]] = {
+    "force-delete": force_delete,
+    "remove-on-cordon": remove_on_cordon,
+    "remove-for-good": partial(remove_on_cordon, for_good=True),
+}
 
 if __name__ == "__main__":
     config.load_incluster_config()  # type: ignore[no-untyped-call]

@@ -24,7 +24,8 @@ class Settings:
     """The configuration of one process.
 
     `version` decides the format of the state file (its major number), `devices` how many devices the node has until
-    somebody changes that at run time, `labels` what the published slices carry. Ports are TCP, on all addresses.
+    somebody changes that at run time, `labels` what the published slices carry. Ports are TCP, on all addresses; 0 is
+    whichever is free.
     """
 
     driver_name: str

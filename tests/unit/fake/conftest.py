@@ -16,7 +16,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,16 +33,6 @@ from drivers.fake.kube import RESOURCE_API, KubeApi
 from drivers.fake.settings import Settings
 
 Object = dict[str, Any]
-
-LAUNCHER = """
-import logging, os, sys
-from pathlib import Path
-from drivers.fake.__main__ import run
-from drivers.fake.kube import KubeApi
-from drivers.fake.settings import Settings
-logging.basicConfig(level=logging.INFO)
-sys.exit(run(Settings.from_env(os.environ), KubeApi(os.environ["API"], Path(os.environ["TOKEN"]), None)))
-"""
 
 
 class ApiServer:
@@ -340,10 +330,10 @@ class Node:
         self.running.append(instance)
         return instance
 
-    def spawn(self, wait: bool = True, **changes: Any) -> Instance:
-        """A driver in a process of its own; by default it serves when this returns."""
+    def spawn(self, wait: bool = True, env: Mapping[str, str] | None = None, **changes: Any) -> Instance:
+        """A driver in a process of its own, with more variables; by default it serves when this returns."""
         settings = self.settings(**changes)
-        env = {
+        variables = {
             "DRIVER_NAME": settings.driver_name,
             "DRIVER_VERSION": settings.version,
             "NODE_NAME": settings.node_name,
@@ -354,11 +344,12 @@ class Node:
             "HEALTH_PORT": str(settings.health_port),
             "ADMIN_PORT": str(settings.admin_port),
             "FAULTS": ",".join(settings.faults),
-            "API": self.api.url,
-            "TOKEN": str(self.token),
+            "API_SERVER": self.api.url,
+            "TOKEN_FILE": str(self.token),
+            **(env or {}),
         }
         process = subprocess.Popen(
-            [sys.executable, "-c", LAUNCHER], env={**os.environ, **env}, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "drivers.fake"], env={**os.environ, **variables}, stderr=subprocess.PIPE, text=True
         )
         instance = Instance(settings, process=process)
         self.running.append(instance)

@@ -49,6 +49,8 @@ def test_sigterm_ends_calls_that_hang(node: Node, monkeypatch: pytest.MonkeyPatc
     driver.end()
     thread.join()
     assert len(failures) == 1
+    journal = driver.settings.data_dir / "journal.jsonl"
+    node.until(lambda: "NodePrepareResources" in journal.read_text())
 
 
 def test_sigkill_leaves_sockets_that_the_next_instance_removes(node: Node) -> None:

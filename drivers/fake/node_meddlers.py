@@ -1,0 +1,123 @@
+"""Meddlers that act when a node is cordoned or loses a label, as drain automation does; see `drivers.fake.meddlers`.
+
+Each looks only at the nodes that its DaemonSet's node selector named when it began.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kubernetes import client
+
+LOOK = 0.5
+Object = dict[str, Any]
+
+
+class Place:
+    """A DaemonSet and the nodes that it is meant for."""
+
+    def __init__(self, namespace: str, daemon_set: str) -> None:
+        self.core, self.apps = client.CoreV1Api(), client.AppsV1Api()
+        self.namespace, self.daemon_set = namespace, daemon_set
+        template = self._plain(self.apps.read_namespaced_daemon_set(daemon_set, namespace))["spec"]["template"]
+        self.selector: dict[str, str] = template["spec"].get("nodeSelector") or {}
+        self.names = {node["metadata"]["name"] for node in self._nodes() if self.selects(node)}
+
+    def selects(self, node: Object) -> bool:
+        """Whether the DaemonSet's selector names a node."""
+        return bool(self.selector.items() <= node["metadata"].get("labels", {}).items())
+
+    def looks(self) -> Iterator[list[Object]]:
+        """The nodes, again and again."""
+        while True:
+            yield [node for node in self._nodes() if node["metadata"]["name"] in self.names]
+            threading.Event().wait(LOOK)
+
+    def cordoned(self) -> Iterator[set[str]]:
+        """Names of the cordoned nodes, again and again."""
+        for nodes in self.looks():
+            yield {node["metadata"]["name"] for node in nodes if node["spec"].get("unschedulable")}
+
+    def pods(self, node: str, *, of_driver: bool) -> list[Object]:
+        """The namespace's pods on a node: those of DaemonSets, or the others."""
+        listed = self._plain(self.core.list_namespaced_pod(self.namespace, field_selector=f"spec.nodeName={node}"))
+        return [pod for pod in listed["items"] if of_driver == _of_daemon_set(pod)]
+
+    def delete(self, pod: Object, **how: Any) -> None:
+        """Delete a pod, which may be gone."""
+        try:
+            self.core.delete_namespaced_pod(pod["metadata"]["name"], self.namespace, **how)
+        except client.ApiException as error:
+            if error.status != 404:
+                raise
+
+    def keep_off(self, nodes: Iterable[str]) -> None:
+        """Let the DaemonSet run everywhere but on these nodes."""
+        names = sorted(nodes)
+        term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": names}]}
+        required = {"nodeSelectorTerms": [term]} if names else None
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+        body = {"spec": {"template": {"spec": {"affinity": affinity}}}}
+        self.apps.patch_namespaced_daemon_set(self.daemon_set, self.namespace, body)
+
+    def _nodes(self) -> list[Object]:
+        found: list[Object] = self._plain(self.core.list_node())["items"]
+        return found
+
+    def _plain(self, model: Any) -> Any:
+        return self.core.api_client.sanitize_for_serialization(model)
+
+
+def _of_daemon_set(pod: Object) -> bool:
+    return any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences", []))
+
+
+def gate_by_pods(namespace: str, daemon_set: str) -> None:
+    """Take the driver off a cordoned node once no pod there names a claim: it asks pods only."""
+    place, off = Place(namespace, daemon_set), set[str]()
+    for cordoned in place.cordoned():
+        free = {n for n in cordoned if not any(p["spec"].get("resourceClaims") for p in place.pods(n, of_driver=False))}
+        now = free | (off & cordoned)
+        if now != off:
+            place.keep_off(now)
+            off = now
+
+
+def force_delete_on_cordon(namespace: str, daemon_set: str) -> None:
+    """Empty a cordoned node by force, without eviction and without a grace period."""
+    place = Place(namespace, daemon_set)
+    for cordoned in place.cordoned():
+        for node in cordoned:
+            for pod in place.pods(node, of_driver=False):
+                place.delete(pod, grace_period_seconds=0)
+
+
+def delete_driver_on_cordon(namespace: str, daemon_set: str) -> None:
+    """Delete the pods of DaemonSets, too, once when a node is cordoned."""
+    place, emptied = Place(namespace, daemon_set), set[str]()
+    for cordoned in place.cordoned():
+        for node in cordoned - emptied:
+            for pod in place.pods(node, of_driver=True):
+                place.delete(pod)
+        emptied = cordoned
+
+
+def keep_labels(namespace: str, daemon_set: str) -> None:
+    """Put the labels back that the driver's node selector asks for, as a discovery of hardware does."""
+    place = Place(namespace, daemon_set)
+    for nodes in place.looks():
+        for node in nodes:
+            if not place.selects(node):
+                place.core.patch_node(node["metadata"]["name"], {"metadata": {"labels": place.selector}})
+
+
+def never_return(namespace: str, daemon_set: str) -> None:
+    """Keep the driver off every node that once lost its label, also when the label is back."""
+    place, off = Place(namespace, daemon_set), set[str]()
+    for nodes in place.looks():
+        now = off | {node["metadata"]["name"] for node in nodes if not place.selects(node)}
+        if now != off:
+            place.keep_off(now)
+            off = now
