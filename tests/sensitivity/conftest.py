@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from fixtures.catalogue import FILE
 from fixtures.cluster.errors import ClusterError
 from fixtures.options import OPTIONS
 from fixtures.run.interruption import interrupt_once, work_undisturbed
 from fixtures.run.place import SESSION_VARIABLE
 from fixtures.run.topology import Clusters, clusters
+from reports.model import load_catalogue
 
 DEFAULTS = {
     option.name: os.environ.get(f"DRA_{option.name.upper().replace('-', '_')}", option.default) for option in OPTIONS
@@ -47,6 +51,12 @@ class Cluster:
             self.clusters().ensure("standard")
         except ClusterError as error:
             pytest.exit(str(error), returncode=2)
+        for topology in {entry.topology for entry in load_catalogue(FILE)} - {"standard"}:
+            threading.Thread(target=self.make, args=(topology,), daemon=True).start()
+
+    def make(self, topology: str) -> None:
+        with suppress(ClusterError):
+            self.clusters().ensure(topology)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
@@ -56,6 +66,6 @@ class Cluster:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "room: needs the cluster or a node alone, and goes first")
+    config.addinivalue_line("markers", "room: needs the cluster alone, and goes first")
     if not hasattr(config, "workerinput") and SESSION_VARIABLE not in os.environ:
         config.pluginmanager.register(Cluster(config), "dra-cluster")

@@ -19,19 +19,14 @@ from reports.model import Report, load_catalogue
 CHECKS = [entry.id for entry in load_catalogue(FILE)]
 
 
-def needs_room(saboteur: Saboteur) -> bool:
-    return saboteur.layer == "cluster" or bool(TAKE_NODES & set(saboteur.breaks))
-
-
 PANEL = ("rbac.operator.manages-claims", "driver.slices.pool-per-node", "driver.prepare.device-visible")
 LIMIT = 1200
-TAKE_NODES = {"driver.registration.registers", "drain.order.driver-last"}
-IN_ORDER = sorted(REGISTRY.values(), key=lambda s: (not needs_room(s), -len(s.breaks)))
+IN_ORDER = sorted(REGISTRY.values(), key=lambda s: (s.layer != "cluster", -len(s.breaks)))
 
 
 @pytest.fixture(autouse=True)
 def _room_first(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What needs the cluster or a node alone goes first, so that it does not make everybody wait in between."""
+    """What needs the cluster alone goes first, so that it does not make everybody wait in between."""
     directory = Path(os.environ[SESSION_VARIABLE])
     planned = {item.name for item in request.session.items if "room" in item.keywords}
     mine = "room" in request.node.keywords
@@ -74,7 +69,7 @@ def outcomes(report: Report) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "saboteur",
-    [pytest.param(s, id=s.id, marks=[pytest.mark.room] if needs_room(s) else []) for s in IN_ORDER],
+    [pytest.param(s, id=s.id, marks=[pytest.mark.room] if s.layer == "cluster" else []) for s in IN_ORDER],
 )
 def test_saboteur_is_caught_by_what_it_breaks(
     saboteur: Saboteur, tmp_path: Path, request: pytest.FixtureRequest
