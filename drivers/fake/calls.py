@@ -43,7 +43,7 @@ class Calls:
 
             def answer() -> Any:
                 with self._switches.behaviour.turn():
-                    return spoil(rules, request, lambda seconds: _pause(context, seconds), lambda r: serve(r, own))
+                    return spoil(rules, request, lambda seconds: self._pause(context, seconds), lambda r: serve(r, own))
 
             try:
                 return answer() if own else self._recorded(method, request, answer)
@@ -67,6 +67,15 @@ class Calls:
                 self._journal.closed(key, [self._journal.entry(method.name, method.service, start=start, end=end)])
 
         return method.stream(handle)
+
+    def _pause(self, context: grpc.ServicerContext, seconds: float | None) -> None:
+        over = threading.Event()
+        if not context.add_callback(over.set):
+            return
+        if seconds is None:
+            self._switches.rules.hang(over)
+        else:
+            over.wait(seconds)
 
     def _recorded(self, method: Method, request: Any, answer: Callable[[], Any]) -> Any:
         claims = [(claim.uid, claim.namespace, claim.name) for claim in getattr(request, "claims", ())]
@@ -93,12 +102,6 @@ class Calls:
             self._journal.closed(key, [entry(claim, results.get(claim[0], failure), end) for claim in subjects])
             self._metrics.call(method.path, code, end - start)
             _LOG.info("%s %s: %s", method.name, ",".join(name for *_, name in claims), results or failure)
-
-
-def _pause(context: grpc.ServicerContext, seconds: float | None) -> None:
-    over = threading.Event()
-    if context.add_callback(over.set):
-        over.wait(seconds)
 
 
 def _result(response: Any, uid: str) -> str:

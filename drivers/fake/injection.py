@@ -28,8 +28,8 @@ class Rule:
 
     `claim` restricts it to calls with a claim of that name, `times` to so many calls; `probe` makes it meet the
     driver's calls of its own sockets too. To the call as a whole: `delay` (seconds), `hang` (until the caller gives
-    up), `code` (a gRPC status by name, such as `UNAVAILABLE`). To each claim it meets: `error` (the answer for it),
-    `omit` (no answer for it) or `wrong_uid` (prepared, but answered under another UID).
+    up or the rules are replaced), `code` (a gRPC status by name, such as `UNAVAILABLE`). To each claim it meets:
+    `error` (the answer for it), `omit` (no answer for it) or `wrong_uid` (prepared, but answered under another UID).
     """
 
     method: str
@@ -66,12 +66,22 @@ class Rules:
 
     def __init__(self) -> None:
         self._rules: list[tuple[Rule, int | None]] = []
+        self._hung: list[threading.Event] = []
         self._lock = threading.Lock()
 
     def replace(self, rules: list[Rule]) -> None:
-        """Make these the current rules."""
+        """Make these the current rules; calls that hang go on."""
         with self._lock:
             self._rules = [(rule, rule.times) for rule in rules]
+            hung, self._hung = self._hung, []
+        for over in hung:
+            over.set()
+
+    def hang(self, over: threading.Event) -> None:
+        """Wait until `over` is set, by the caller or when the rules are replaced."""
+        with self._lock:
+            self._hung.append(over)
+        over.wait()
 
     def document(self) -> list[dict[str, Any]]:
         """The rules as JSON, `times` being what is left."""
@@ -96,7 +106,7 @@ class Rules:
 
 
 def spoil(rules: list[Rule], request: Any, pause: Callable[[float | None], None], serve: Callable[[Any], Any]) -> Any:
-    """Serve a request under the rules that meet it; `pause` waits so many seconds, or until the caller gives up."""
+    """Serve a request under the rules that meet it; `pause` waits so many seconds, or hangs."""
     for rule in rules:
         if rule.hang or rule.delay:
             pause(None if rule.hang else rule.delay)

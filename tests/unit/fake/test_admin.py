@@ -3,6 +3,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +103,18 @@ def test_a_call_can_hang_until_the_caller_gives_up(node: Node) -> None:
     assert driver.health() == "SERVING"
     driver.inject()
     assert driver.get_info().name == "d.fake.dra"
+
+
+def test_a_call_that_hangs_goes_on_when_the_rules_are_replaced(node: Node) -> None:
+    driver = node.start()
+    claim = node.claim("device-0")
+    driver.inject({"method": "NodePrepareResources", "hang": True})
+    with ThreadPoolExecutor(1) as background:
+        answers = background.submit(driver.prepare, claim)
+        node.until(lambda: any(entry["end"] is None for entry in driver.journal()))
+        assert not answers.done()
+        driver.inject()
+        assert not answers.result()[claim.uid].error
 
 
 def test_a_call_can_end_with_a_status(node: Node) -> None:
