@@ -86,4 +86,4 @@ def render_unit(instance: Instance, node: str, access: Access, overlay: Callable
 
 def without_supervision(unit_text: str) -> str:
     """An overlay: nobody watches the service, and nobody restarts it."""
-    return re.sub(r"^(Watchdog\w+|Restart\w*)=.*\n", "", unit_text, flags=re.MULTILINE)
+    return re.sub(r"^(WatchdogSec|Restart|RestartSec)=.*\n", "", unit_text, flags=re.MULTILINE)

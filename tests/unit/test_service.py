@@ -52,7 +52,7 @@ def test_an_unsupervised_unit_is_the_same_without_watchdog_and_restart() -> None
         unit(render_unit(INSTANCE, "worker", ACCESS, overlay).files[-1].content)
         for overlay in (None, without_supervision)
     )
-    assert supervised.keys() - alone.keys() == {"WatchdogSec", "WatchdogSignal", "Restart", "RestartSec"}
+    assert supervised.keys() - alone.keys() == {"WatchdogSec", "Restart", "RestartSec"}
     assert alone.items() <= supervised.items()
 
 
