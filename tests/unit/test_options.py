@@ -85,6 +85,14 @@ def test_a_project_may_write_lists_and_numbers(tmp_path: Path) -> None:
     assert options.exempt == {"driver.slices.published": "known, open"}
 
 
+def test_a_switch_is_off_unless_it_is_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not resolved(tmp_path).plan
+    assert resolved(tmp_path, plan="true").plan, "what the flag stands for"
+    assert resolved(tmp_path, "doctor = true").doctor
+    monkeypatch.setenv("DRA_DOCTOR", "False")
+    assert not resolved(tmp_path, "doctor = true").doctor
+
+
 def test_a_project_without_a_table_or_a_file_has_the_defaults(tmp_path: Path) -> None:
     config: Any = SimpleNamespace(getoption={}.get, rootpath=tmp_path)
     assert resolve(config, CHECKS) == parsed()
@@ -110,6 +118,8 @@ def test_an_unknown_option_in_a_project_is_answered_with_the_nearest(tmp_path: P
         ("timeout-scale", "inf", "--dra-timeout-scale: 'inf' is not"),
         ("timeout-scale", "nan", "--dra-timeout-scale: 'nan' is not"),
         ("driver", "fak", "--dra-driver: unknown driver 'fak': neither a file nor one of fake, kubernetes-pydra"),
+        ("plan", "maybe", "--dra-plan: unknown 'maybe'; "),
+        ("image-registry", "https://registry.example.com", "'https://registry.example.com' is no prefix of images"),
         ("exempt", "driver.slices.published", "--dra-exempt: 'driver.slices.published' lacks a reason"),
         ("exempt", "driver.slices.published= ", "lacks a reason; write ID=REASON"),
         ("exempt", "driver.slices.publishd=x", "--dra-exempt: unknown 'driver.slices.publishd'; did you mean 'driver."),
