@@ -1,4 +1,4 @@
-"""Hooks only: options, and the run that a conformance session makes."""
+"""Hooks only: options, the run that a conformance session makes, and what can be asked instead of it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ pytest_plugins = ["fixtures.stage"]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option group `dra`."""
     options.add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Answer `--dra-plan` and `--dra-doctor` instead of running anything."""
+    return run.answer_instead(config)
 
 
 @pytest.hookimpl(tryfirst=True)

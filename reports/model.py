@@ -68,6 +68,7 @@ class CatalogueEntry(Model):
     capabilities: tuple[str, ...] = ()
     disruptive: bool = False
     topology: str = "standard"
+    since: str = ""
     source: str
     saboteurs: tuple[str, ...] = ()
 

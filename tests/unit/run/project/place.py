@@ -138,4 +138,5 @@ _root = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_root)
 pytest_plugins = _root.pytest_plugins
 pytest_addoption = _root.pytest_addoption
+pytest_cmdline_main = _root.pytest_cmdline_main
 pytest_configure = _root.pytest_configure

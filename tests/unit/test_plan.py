@@ -1,0 +1,140 @@
+"""The plan: one decision for what is printed and for what is run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fixtures.checks import Check
+from fixtures.cluster.handle import ClusterHandle
+from fixtures.cluster.settings import TOPOLOGIES
+from fixtures.offers import foreseen, given
+from fixtures.options import OPTIONS, Options, parse
+from fixtures.plan import Ground, Offer, left_out, ruled_out
+from fixtures.run.questions import plan
+
+ID = "drain.order.driver-last"
+CHECK = Check(ID, "core", "GP-6", "wait")
+PLACE = Offer({"standard": Ground("1.35.4", frozenset({"node-shell"}))})
+
+
+def options(**values: str) -> Options:
+    given = {option.name: option.default for option in OPTIONS}
+    return parse(given | values, {ID, "drain.order.other"})
+
+
+def outcome(check: Check, offer: Offer = PLACE, /, **values: str) -> tuple[str | None, str] | None:
+    ruling = ruled_out(check, options(**values), offer)
+    return (ruling.outcome, ruling.reason) if ruling else None
+
+
+def test_a_check_runs_where_nothing_is_against_it() -> None:
+    assert outcome(CHECK) is None
+    assert outcome(replace(CHECK, capabilities=("node-shell",), since="1.35", disruptive=True)) is None
+    assert outcome(CHECK, check=ID, practice="drain,rbac") is None
+
+
+@pytest.mark.parametrize(
+    ("change", "offer", "values", "says"),
+    [
+        ({}, {}, {"practice": "rbac"}, (None, "the practice drain was not chosen (--dra-practice)")),
+        ({}, {}, {"check": "drain.order.other"}, ("not-run", "other checks were chosen (--dra-check)")),
+        ({}, {}, {"exempt": f"{ID}=we have our own"}, ("exempt", "we have our own")),
+        (
+            {"features": ("rolling-update",)},
+            {},
+            {"driver": "kubernetes-pydra"},
+            ("not-supported", "the driver's manifest declares rolling-update unsupported"),
+        ),
+        ({"fake": True}, {}, {"driver": "kubernetes-pydra"}, ("not-applicable", "needs the fake driver's switches")),
+        (
+            {"topology": "skew"},
+            {},
+            {},
+            ("not-applicable", "needs a cluster of topology skew, which cannot be had here"),
+        ),
+        ({"since": "1.36"}, {}, {}, ("not-applicable", "needs Kubernetes 1.36 or later, here is 1.35.4")),
+        (
+            {"capabilities": ("node-shell", "node-restart", "old-kubelet")},
+            {},
+            {},
+            ("not-applicable", "needs node-restart, old-kubelet, which this place does not allow"),
+        ),
+        (
+            {"disruptive": True},
+            {"disruptive": False},
+            {},
+            ("not-applicable", "disturbs nodes, which needs --dra-allow-disruptive with --dra-context NAME"),
+        ),
+        (
+            {},
+            {"missing": {ID: ("patch nodes", "list pods")}},
+            {},
+            ("inconclusive", "the runner lacks the right to patch nodes, list pods"),
+        ),
+    ],
+)
+def test_why_a_check_does_not_run(
+    change: dict[str, Any], offer: dict[str, Any], values: dict[str, str], says: tuple[str | None, str]
+) -> None:
+    assert outcome(replace(CHECK, **change), replace(PLACE, **offer), **values) == says
+
+
+def test_the_users_choice_comes_before_what_the_place_lacks() -> None:
+    check = replace(CHECK, topology="skew", features=("rolling-update",))
+    assert outcome(check, practice="rbac", driver="kubernetes-pydra") == left(check, practice="rbac")
+    assert outcome(check, driver="kubernetes-pydra") == (
+        "not-supported",
+        "the driver's manifest declares rolling-update unsupported",
+    )
+
+
+def left(check: Check, /, **values: str) -> tuple[str | None, str] | None:
+    ruling = left_out(check, options(**values))
+    return (ruling.outcome, ruling.reason) if ruling else None
+
+
+@pytest.mark.parametrize(("since", "here"), [("1.9", "1.10.0"), ("1.36", "1.36.0-rc.1"), ("1.36", "v1.37.2+k3s1")])
+def test_versions_are_compared_as_numbers(since: str, here: str) -> None:
+    assert outcome(replace(CHECK, since=since), Offer({"standard": Ground(here, frozenset())})) is None
+
+
+def test_an_offer_is_the_same_in_another_process() -> None:
+    offer = Offer(PLACE.grounds, disruptive=False, missing={ID: ("list pods",)})
+    assert Offer.from_json(offer.to_json()) == offer
+
+
+def test_kind_gives_all_topologies_each_with_its_own_version() -> None:
+    offer = foreseen(options(kubernetes="1.36.3"))
+    assert offer.grounds.keys() == TOPOLOGIES.keys()
+    assert offer.grounds["standard"].kubernetes == "1.36.3"
+    assert "node-shell" in offer.grounds["standard"].capabilities
+    assert offer.grounds["skew"].kubernetes == "1.35.4"
+    assert "old-kubelet" in offer.grounds["skew"].capabilities
+    assert offer.disruptive
+
+
+def test_a_cluster_that_is_there_is_believed_more_than_the_options() -> None:
+    handle: Any = ClusterHandle.__new__(ClusterHandle)
+    for name, value in {"topology": "standard", "kubernetes": "1.36.0", "capabilities": frozenset({"x"})}.items():
+        object.__setattr__(handle, name, value)
+    offer = given(options(), handle)
+    assert offer.grounds["standard"] == Ground("1.36.0", frozenset({"x"}))
+    assert offer.grounds["skew"] == foreseen(options()).grounds["skew"]
+
+
+def test_the_plan_shows_every_check_once_in_the_order_of_the_page() -> None:
+    chosen = options(practice="rbac,upgrade", exempt=f"{ID}=ours")
+    lines = plan(chosen, replace(PLACE, disruptive=False)).splitlines()
+    ids = [line.split()[1] for line in lines if line.startswith("  ")]
+    assert len(ids) == len(set(ids)) > 10
+    assert [line.partition(":")[0] for line in lines if not line.startswith("  ")][:-1] == [
+        *("rbac", "driver", "upgrade", "liveness", "drain", "scale")
+    ]
+    shown = {line.split()[1]: line for line in lines if line.startswith("  ")}
+    assert shown["rbac.operator.manages-claims"].split()[0] == "run"
+    assert "not-applicable: " in shown["upgrade.seamless.slices-continuous"]
+    assert shown[ID].endswith("the practice drain was not chosen (--dra-practice)")
+    assert lines[-1].endswith("on kind, Kubernetes 1.35.4. Nothing was made or changed.")
