@@ -24,7 +24,10 @@ RUN_LABEL = "dra-conformance/run"
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One installation of a driver; everything that exists twice in the world derives from `id`."""
+    """One installation of a driver; everything that exists twice in the world derives from `id`.
+
+    Of a preinstalled driver there is one: what derives from `id` is just the check's namespace.
+    """
 
     manifest: DriverManifest
     id: str
@@ -49,8 +52,13 @@ class Instance:
 
     @property
     def namespace(self) -> str:
-        """Namespace of the driver's pods and of the workload that uses it."""
+        """Namespace of the workload that uses the driver, and of the driver's pods unless it is preinstalled."""
         return self.names["namespace"]
+
+    @property
+    def home(self) -> str:
+        """Namespace of the driver's pods."""
+        return self.manifest.workload.namespace or self.namespace
 
     @property
     def daemon_sets(self) -> tuple[str, ...]:

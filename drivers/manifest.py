@@ -12,6 +12,8 @@ from jinja2 import Environment, TemplateSyntaxError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from drivers.consistency import contradictions
+
 CATALOG = Path(__file__).parent / "catalog"
 
 Support = Literal["supported", "unsupported", "unknown"]
@@ -34,12 +36,6 @@ def _placeholders(*known: str) -> AfterValidator:
         return text
 
     return AfterValidator(check)
-
-
-def _varies(text: str) -> str:
-    if len({text.format(**dict.fromkeys(("id", "namespace", "prefix"), value)) for value in "ab"}) == 1:
-        raise ValueError(f"{text!r} lacks {{id}}: each check installs the driver under a name of its own")
-    return text
 
 
 def _pattern(text: str) -> str:
@@ -73,11 +69,12 @@ class Install(_Strict):
 
     `fake` and `manifest` are Jinja2 templates (paths relative to the manifest) rendered once per check, each time
     with another name, so that many instances share a cluster. `code` is a Python package or module that is
-    mounted into the driver's pods at `/code/code.zip`.
+    mounted into the driver's pods at `/code/code.zip`. A `preinstalled` driver is there already, under names that are
+    fixed: nothing is installed or removed, and all checks share it.
     """
 
-    kind: Literal["fake", "manifest"]
-    files: tuple[Path, ...] = Field(min_length=1)
+    kind: Literal["fake", "manifest", "preinstalled"]
+    files: tuple[Path, ...] = ()
     code: Path | None = None
 
 
@@ -88,8 +85,12 @@ class Upgrade(_Strict):
 
 
 class Workload(_Strict):
-    """Where the driver's pods are found; `{prefix}` stands for the instance's object name prefix."""
+    """Where the driver's pods are found; `{prefix}` stands for the instance's object name prefix.
 
+    `namespace` is that of a preinstalled driver; others are installed into the one of the check.
+    """
+
+    namespace: Naming | None = None
     daemon_sets: tuple[Naming, ...] = Field(min_length=1)
     service_account: Naming
     container: str
@@ -117,7 +118,7 @@ class DriverManifest(_Strict):
 
     api_version: Literal["dra.conformance/v1alpha1"]
     kind: Literal["DriverUnderTest"]
-    name: Annotated[str, _placeholders("id", "namespace", "prefix"), AfterValidator(_varies)]
+    name: Annotated[str, _placeholders("id", "namespace", "prefix")]
     implementation: Implementation
     install: Install
     workload: Workload
@@ -134,6 +135,11 @@ class DriverManifest(_Strict):
     def supports(self, feature: str) -> Support:
         """What the manifest declares for a feature; `unknown` when it says nothing."""
         return self.features.get(feature, "unknown")  # type: ignore[call-overload,no-any-return]
+
+    @property
+    def preinstalled(self) -> bool:
+        """Whether the driver is there already, and one for all checks."""
+        return self.install.kind == "preinstalled"
 
 
 def known_drivers() -> list[str]:
@@ -172,6 +178,9 @@ def load(reference: str) -> DriverManifest:
     except ValidationError as error:
         problems = [_explain(path, node, list(item["loc"]), item["type"], item["msg"]) for item in error.errors()]
         raise ManifestError("\n".join(problems)) from error
+    wrong = [f"{path}:{_line(node, location)}: {text}" for location, text in contradictions(manifest)]
+    if wrong:
+        raise ManifestError("\n".join(wrong))
     return manifest.model_copy(update={"install": _absolute(manifest.install, path, node)})
 
 

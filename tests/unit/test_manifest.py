@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from drivers.install import Instance, render
 from drivers.manifest import CATALOG, ManifestError, known_drivers, load
 
 GOOD = """\
@@ -30,6 +31,29 @@ proof:
   value: "{driver}/{pool}/{device}"
 features:
   rolling-update: supported
+"""
+
+
+THERE = """\
+apiVersion: dra.conformance/v1alpha1
+kind: DriverUnderTest
+name: gpu.example.com
+implementation:
+  organization: Example
+  project: gpu
+  version: "1"
+  url: https://example.com
+install:
+  kind: preinstalled
+workload:
+  namespace: gpu-driver
+  daemonSets: [plugin]
+  serviceAccount: plugin
+  container: driver
+deviceClass: gpu.example.com
+proof:
+  env: X_.*
+  value: "{driver}/{pool}/{device}"
 """
 
 
@@ -91,8 +115,15 @@ def test_the_catalog_has_the_fake_driver_and_a_stranger() -> None:
         ),
         ("supported\n", "maybe\n", 21, "`features.rolling-update`: Input should be 'supported'"),
         ("v1alpha1", "v2", 1, "`apiVersion`: Input should be 'dra.conformance/v1alpha1'"),
-        ("kind: manifest", "kind: helmet", 10, "`install.kind`: Input should be 'fake' or 'manifest'"),
-        ("[driver.yaml.j2]", "[]", 11, "`install.files`: "),
+        ("kind: manifest", "kind: helmet", 10, "`install.kind`: Input should be 'fake', 'manifest' or 'preinstalled'"),
+        ("[driver.yaml.j2]", "[]", 11, "missing key `install.files`: the templates of a driver of kind manifest"),
+        ("  files: [driver.yaml.j2]\n", "", 9, "missing key `install.files`: the templates"),
+        (
+            "workload:",
+            "workload:\n  namespace: theirs",
+            13,
+            "`workload.namespace`: each check installs the driver into",
+        ),
         ("[driver.yaml.j2]", "[driver.yaml.j2, other.j2]", 11, "`install.files.1`: "),
         ("[driver.yaml.j2]", "[driver.yaml.j2]\n  code: ../nosuch", 12, "`install.code`: "),
         ("x-{id}", "x-{ident}", 3, "`name`: 'x-{ident}.example.dra' has a placeholder that is none of {id}"),
@@ -113,6 +144,43 @@ def test_the_catalog_has_the_fake_driver_and_a_stranger() -> None:
 def test_a_wrong_key_or_value_is_shown_in_its_place(place: Path, was: str, becomes: str, line: int, says: str) -> None:
     assert was in GOOD
     assert f"FILE:{line}: {says}" in refusal(place, GOOD.replace(was, becomes, 1))
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "line", "says"),
+    [
+        (
+            "  namespace: gpu-driver\n",
+            "",
+            11,
+            "missing key `workload.namespace`: that of the preinstalled driver's pods",
+        ),
+        ("  namespace:", "  namespce:", 12, "unknown key `workload.namespce` (did you mean `namespace`?)"),
+        ("preinstalled", "preinstalled\n  files: [driver.yaml.j2]", 11, "`install.files`: a preinstalled driver is"),
+        ("preinstalled", "preinstalled\n  code: .", 11, "`install.code`: a preinstalled driver is there already"),
+        ("deviceClass:", "upgrade: {version: 2}\ndeviceClass:", 16, "`upgrade`: a preinstalled driver is rolled out"),
+        ("name: gpu.", "name: gpu-{id}.", 3, "`name`: 'gpu-{id}.example.com' varies, yet the names of a preinstalled"),
+        ("[plugin]", '["{prefix}"]', 13, "`workload.daemonSets.0`: '{prefix}' varies"),
+        ("namespace: gpu", "namespace: x-{namespace}", 12, "`workload.namespace`: 'x-{namespace}-driver' varies"),
+    ],
+)
+def test_of_a_preinstalled_driver_everything_is_fixed(
+    place: Path, was: str, becomes: str, line: int, says: str
+) -> None:
+    assert was in THERE
+    text = THERE.replace(was, becomes, 1).replace("version: 2", 'version: "2"')
+    assert f"FILE:{line}: {says}" in refusal(place, text)
+
+
+def test_a_preinstalled_driver_lives_in_a_namespace_of_its_own(place: Path) -> None:
+    place.write_text(THERE.replace("deviceClass: gpu.example.com", 'deviceClass: "{name}"'))
+    manifest = load(str(place))
+    assert manifest.preinstalled
+    assert not load("fake").preinstalled
+    instance = Instance(manifest, id="1a2b3c", run="run-1", version="1", node_selector={})
+    assert (instance.name, instance.device_class) == ("gpu.example.com", "gpu.example.com")
+    assert (instance.home, instance.namespace) == ("gpu-driver", "dra-1a2b3c")
+    assert render(instance) == []
 
 
 @pytest.mark.parametrize("text", ["", "- a", "words"])
