@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, StrictUndefined
 
+from drivers.images import mirror
 from drivers.manifest import DriverManifest
 
 Object = dict[str, Any]
@@ -26,7 +27,8 @@ RUN_LABEL = "dra-conformance/run"
 class Instance:
     """One installation of a driver; everything that exists twice in the world derives from `id`.
 
-    Of a preinstalled driver there is one: what derives from `id` is just the check's namespace.
+    Of a preinstalled driver there is one: what derives from `id` is just the check's namespace. `registry` is where all
+    images are taken from; empty: each from its own.
     """
 
     manifest: DriverManifest
@@ -37,6 +39,7 @@ class Instance:
     faults: tuple[str, ...] = ()
     seamless: bool = True
     image: str = PYTHON_IMAGE
+    registry: str = ""
     names: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +91,7 @@ class Instance:
 def render(instance: Instance, overlay: Overlay | None = None) -> list[Object]:
     """All objects of an instance, namespace excluded, in the order in which they are to be created.
 
-    An overlay changes them first; then each gets the label of the run.
+    An overlay changes them first; then each gets its images from the registry and the label of the run.
     """
     environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
     objects: list[Object] = []
@@ -99,6 +102,7 @@ def render(instance: Instance, overlay: Overlay | None = None) -> list[Object]:
         objects.extend(document for document in yaml.safe_load_all(text) if document)
     if overlay:
         objects = overlay(objects)
+    mirror(objects, instance.registry)
     for item in objects:
         item["metadata"].setdefault("labels", {})[RUN_LABEL] = instance.run
     return objects

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -114,6 +115,15 @@ def test_a_pod_uses_all_its_claims_in_one_container() -> None:
     assert [c["resources"]["claims"] for c in spec["containers"]] == [[{"name": "a"}, {"name": "b"}]]
     assert spec["nodeSelector"] == {"kubernetes.io/hostname": "n"}
     assert spec["securityContext"]["runAsNonRoot"] is True
+
+
+def test_a_pod_takes_its_image_from_the_registry_of_the_run() -> None:
+    shelf = Shelf()
+    made = workloads(shelf)
+    mirrored = replace(made, instance=replace(made.instance, registry="registry.example.com"))
+    mirrored.pod("p")
+    (pod,) = shelf.created
+    assert pod["spec"]["containers"][0]["image"] == "registry.example.com/dra-conformance/busybox:1"
 
 
 def test_each_container_uses_what_it_is_given() -> None:
