@@ -15,7 +15,7 @@ from fixtures import diagnostics
 from fixtures.cluster.handle import ClusterHandle
 from fixtures.driver import Driver
 from fixtures.kube import Kube, Timeouts
-from fixtures.nodes import NodeShell, NodeShellError
+from fixtures.nodes import DockerShell, NodeShellError
 from fixtures.recorder import Recorder
 from fixtures.scene import Scene
 
@@ -55,12 +55,12 @@ def _event(message: str, last: str | None) -> Object:
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(NodeShell, "run", lambda self, script: f"{self.node}: {script}\n")
+    monkeypatch.setattr(DockerShell, "run", lambda self, script: f"{self.node}: {script}\n")
     state = tmp_path / "state"
     (state / "recorder").mkdir(parents=True)
     handle = ClusterHandle("standard", "c", Path("k"), "1.37.2", (), frozenset(), Path("k"), Path("d"), state)
     kube = Cluster()
-    shells = {"node-1": NodeShell("node-1", Path("docker"))}
+    shells = {"node-1": DockerShell("node-1", Path("docker"))}
     instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
     driver = Driver(kube, instance, ["node-1"], shells, Timeouts())
     return Scene(handle, kube, Recorder(state, kube), shells, "ns", driver)
@@ -120,10 +120,10 @@ def test_what_cannot_be_had_is_a_line_and_the_rest_is_there(scene: Scene, out: P
 
 
 def test_a_cluster_that_gives_nothing_does_not_hurt(scene: Scene, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(shell: NodeShell, _script: str) -> str:
+    def fails(shell: DockerShell, _script: str) -> str:
         raise NodeShellError(f"{shell.node} is gone, Bearer {TOKEN}")
 
-    monkeypatch.setattr(NodeShell, "run", fails)
+    monkeypatch.setattr(DockerShell, "run", fails)
     kinds = {"Pod", "Event", "ResourceClaim", "ResourceSlice", "DaemonSet", "ControllerRevision", "Node"}
     scene.kube = Cluster(kinds)
     diagnostics.snapshot(scene, out, 0, alive=True)
@@ -159,7 +159,7 @@ def test_a_snapshot_ends_in_time_and_says_what_it_left_out(
 
 def test_of_a_long_text_the_end_is_kept(scene: Scene, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnostics, "_FILE_LIMIT", 1000)
-    monkeypatch.setattr(NodeShell, "run", lambda _, __: "begin" + "." * 5000 + "end")
+    monkeypatch.setattr(DockerShell, "run", lambda _, __: "begin" + "." * 5000 + "end")
     diagnostics.snapshot(scene, out, 0, alive=False)
     text = files(out)["nodes/node-1/kubelet.log"]
     assert len(text) == 1000
@@ -170,7 +170,7 @@ def test_no_secret_is_left_where_a_text_is_cut(scene: Scene, out: Path, monkeypa
     monkeypatch.setattr(diagnostics, "_FILE_LIMIT", 1000)
     key = "-----BEGIN PRIVATE KEY-----\n" + "MIIE\n" * 60 + "-----END PRIVATE KEY-----\n"
     for distance in range(0, 2200, 50):
-        monkeypatch.setattr(NodeShell, "run", lambda _, __, end="x" * distance: f"{key}{end}")
+        monkeypatch.setattr(DockerShell, "run", lambda _, __, end="x" * distance: f"{key}{end}")
         diagnostics.snapshot(scene, out, 0, alive=False)
         assert "MIIE" not in files(out)["nodes/node-1/kubelet.log"]
 

@@ -15,7 +15,7 @@ from fixtures import metrics
 from fixtures.driver import Driver, _rolled_out, installed, is_ready
 from fixtures.injuries import freeze
 from fixtures.kube import Timeouts
-from fixtures.nodes import NodeShell, NodeShellError
+from fixtures.nodes import DockerShell, NodeShell, NodeShellError
 from fixtures.outcomes import CheckFailed
 from fixtures.rollouts import roll_out
 
@@ -75,7 +75,7 @@ def driver(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Driver:
     memory.reacts = lambda: run_daemon_sets(memory)
     monkeypatch.setattr(metrics, "registered_sockets", lambda _kube, node, name: [f"{node}/{name}"])
     instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={"devices": "true"})
-    shells = {node: NodeShell(node, Path("docker")) for node in NODES}
+    shells = {node: DockerShell(node, Path("docker")) for node in NODES}
     return Driver(memory, instance, NODES, shells, Timeouts())
 
 

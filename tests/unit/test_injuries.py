@@ -12,7 +12,7 @@ from drivers.manifest import load
 from fixtures.driver import Driver
 from fixtures.injuries import vanish
 from fixtures.kube import Timeouts
-from fixtures.nodes import NodeShell
+from fixtures.nodes import DockerShell, NodeShell
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -67,7 +67,7 @@ def cluster(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Cluster:
 @pytest.fixture
 def driver(cluster: Cluster) -> Driver:
     instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
-    shells = {node: NodeShell(node, Path("docker")) for node in NODES}
+    shells = {node: DockerShell(node, Path("docker")) for node in NODES}
     return Driver(cluster.memory, instance, NODES, shells, Timeouts())
 
 

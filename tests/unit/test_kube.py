@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -15,8 +17,11 @@ import tenacity
 from kubernetes import client
 
 from fixtures.kube.api import KINDS, TRANSIENT, Conflict, Gone, Kube, Refused, Unprocessable, WatchExpired, path_of
+from fixtures.kube.patience import ApiError, message_of, pause
 
 Object = dict[str, Any]
+CUT = 0
+"""As a status: the connection breaks off in the middle of the answer, or before it."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,10 @@ class Server:
         body = json.loads(text) if text else None
         self.asked.append(Asked(request.command, parts.path, dict(parse_qsl(parts.query)), dict(request.headers), body))
         status, answer = self.answers.pop(0) if self.answers else (200, "{}")
+        if status == CUT:
+            request.wfile.write(f"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n{answer}".encode() if answer else b"")
+            request.close_connection = True
+            return
         request.send_response(status)
         request.send_header("Content-Length", str(len(answer.encode())))
         request.end_headers()
@@ -167,6 +176,58 @@ def test_trouble_that_may_pass_is_waited_out(kube: Kube, server: Server, status:
     server.will(200, {"kind": "Pod"})
     assert kube.get("Pod", "p", "ns") == {"kind": "Pod"}
     assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("status", [408, 502])
+def test_trouble_of_a_server_in_between_is_waited_out(kube: Kube, server: Server, status: int) -> None:
+    server.will(status, "<html>")
+    server.will(200, {"kind": "Pod"})
+    assert kube.get("Pod", "p", "ns") == {"kind": "Pod"}
+
+
+def test_a_connection_that_breaks_is_tried_again(kube: Kube, server: Server) -> None:
+    server.will(CUT, '{"kind": "P')
+    server.will(CUT, "")
+    server.will(200, {"kind": "Pod"})
+    assert kube.get("Pod", "p", "ns") == {"kind": "Pod"}
+    assert len(server.asked) == 3, "by us, and not by the transport"
+
+
+@pytest.mark.parametrize(
+    ("headers", "least", "most"),
+    [
+        ({"Retry-After": "7"}, 7, 7),
+        ({"Retry-After": "600"}, 10, 10),
+        ({"Retry-After": "Monday"}, 0, 3),
+        ({}, 0, 3),
+    ],
+)
+def test_the_next_try_is_when_the_server_asks_for_it(headers: dict[str, str], least: float, most: float) -> None:
+    facts = SimpleNamespace(status=429, reason="", body="", headers=headers)
+    state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
+    state.set_exception((ApiError, ApiError(facts), None))  # type: ignore[no-untyped-call]
+    assert least <= pause(state) <= most
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [('{"message": "no\\nway"}', "no way"), ("<html>", "<html>"), ("", "Forbidden"), ("[]", "[]")],
+)
+def test_a_refusal_is_told_in_the_servers_words(body: str, says: str) -> None:
+    facts = SimpleNamespace(status=403, reason="Forbidden", body=body, headers={})
+    assert message_of(ApiError(facts)) == says  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(("there", "conflicts"), [("mine", False), ("theirs", True)])
+def test_an_object_whose_replacement_got_no_answer_is_replaced(
+    kube: Kube, server: Server, there: str, conflicts: bool
+) -> None:
+    server.will(504, {})
+    server.will(409, {"reason": "Conflict"})
+    server.will(200, {"kind": "ResourceClaim", "spec": there})
+    with pytest.raises(Conflict) if conflicts else nullcontext():
+        assert kube.replace({**CLAIM, "spec": "mine"})["spec"] == "mine"
+    assert [asked.method for asked in server.asked] == ["PUT", "PUT", "GET"]
 
 
 @pytest.mark.usefixtures("impatient")
