@@ -8,10 +8,11 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from kubernetes import client, config, watch
+
+from drivers.fake import node_meddlers
 
 FORCE_AFTER = 8.0
 
@@ -36,27 +37,6 @@ def force_delete(namespace: str, _daemon_set: str) -> None:
             threading.Timer(wait, finish, [metadata["name"]]).start()
 
 
-def remove_on_cordon(namespace: str, daemon_set: str, for_good: bool = False) -> None:
-    """Keep the driver away from every cordoned node, or from every node that ever was."""
-    apps = client.AppsV1Api()
-    cordoned: set[str] = set()
-    for event in _events(client.CoreV1Api().list_node):
-        node = event["object"]
-        now = cordoned - {node["metadata"]["name"]}
-        if node["spec"].get("unschedulable") or (for_good and node["metadata"]["name"] in cordoned):
-            now = now | {node["metadata"]["name"]}
-        if now != cordoned:
-            cordoned = now
-            apps.patch_namespaced_daemon_set(name=daemon_set, namespace=namespace, body=_excluding(cordoned))
-
-
-def _excluding(nodes: set[str]) -> dict[str, Any]:
-    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(nodes)}]}
-    required = {"nodeSelectorTerms": [term]} if nodes else None
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
-    return {"spec": {"template": {"spec": {"affinity": affinity}}}}
-
-
 def _events(listing: Callable[..., Any], **where: str) -> Any:
     while True:
         watching: Any = watch.Watch()  # type: ignore[no-untyped-call]
@@ -64,11 +44,7 @@ def _events(listing: Callable[..., Any], **where: str) -> Any:
             yield {"type": event["type"], "object": event["raw_object"]}
 
 
-DEEDS: dict[str, Callable[[str, str], None]] = {
-    "force-delete": force_delete,
-    "remove-on-cordon": remove_on_cordon,
-    "remove-for-good": partial(remove_on_cordon, for_good=True),
-}
+DEEDS: dict[str, Callable[[str, str], None]] = {"force-delete": force_delete, **node_meddlers.DEEDS}
 
 if __name__ == "__main__":
     config.load_incluster_config()  # type: ignore[no-untyped-call]

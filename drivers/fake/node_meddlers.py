@@ -6,7 +6,7 @@ Each looks only at the nodes that its DaemonSet's node selector named when it be
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kubernetes import client
@@ -74,6 +74,15 @@ def _of_daemon_set(pod: Object) -> bool:
     return any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences", []))
 
 
+def remove_on_cordon(namespace: str, daemon_set: str) -> None:
+    """Keep the driver off every cordoned node."""
+    place, off = Place(namespace, daemon_set), set[str]()
+    for cordoned in place.cordoned():
+        if cordoned != off:
+            place.keep_off(cordoned)
+            off = cordoned
+
+
 def gate_by_pods(namespace: str, daemon_set: str) -> None:
     """Take the driver off a cordoned node once no pod there names a claim: it asks pods only."""
     place, off = Place(namespace, daemon_set), set[str]()
@@ -121,3 +130,13 @@ def never_return(namespace: str, daemon_set: str) -> None:
         if now != off:
             place.keep_off(now)
             off = now
+
+
+DEEDS: dict[str, Callable[[str, str], None]] = {
+    "remove-on-cordon": remove_on_cordon,
+    "gate-by-pods": gate_by_pods,
+    "force-delete-on-cordon": force_delete_on_cordon,
+    "delete-driver-on-cordon": delete_driver_on_cordon,
+    "keep-labels": keep_labels,
+    "never-return": never_return,
+}

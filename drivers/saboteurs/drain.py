@@ -1,32 +1,88 @@
-"""Saboteurs of the order in which a drain ends things."""
+"""Saboteurs of the order in which a drain ends things, most of them automation that acts on cordoned nodes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from drivers.overlays import operator
-from drivers.saboteurs.model import Saboteur, package
+from drivers.overlays import daemon_sets, operator
+from drivers.saboteurs.model import Saboteur, driver, package
 
 Object = dict[str, Any]
+_RIGHTS = {"nodes": "", "pods": "", "daemonsets": "apps"}
 
 
-def removes_driver_on_cordon(objects: list[Object]) -> list[Object]:
-    """Add an operator that takes the driver off cordoned nodes."""
-    return objects + operator(
-        objects,
-        "remove-on-cordon",
-        [
-            {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]},
-            {"apiGroups": ["apps"], "resources": ["daemonsets"], "verbs": ["patch"]},
-        ],
-    )
+def _automation(deed: str, **verbs: tuple[str, ...]) -> Callable[[list[Object]], list[Object]]:
+    """An overlay that adds an operator of that deed; besides its verbs it reads nodes and its DaemonSet."""
+    needed: dict[str, tuple[str, ...]] = {"nodes": (), "daemonsets": ()} | verbs
+    reads = {"nodes": ("list",), "pods": ("list",), "daemonsets": ("get",)}
+    rules = [
+        {"apiGroups": [_RIGHTS[resource]], "resources": [resource], "verbs": [*reads[resource], *needed[resource]]}
+        for resource in needed
+    ]
+    return lambda objects: objects + operator(objects, deed, rules)
+
+
+def no_priority(objects: list[Object]) -> list[Object]:
+    """Give the driver's pods no priority class."""
+    for item in daemon_sets(objects):
+        item["spec"]["template"]["spec"].pop("priorityClassName", None)
+    return objects
 
 
 SABOTEURS: tuple[Saboteur, ...] = (
     package(
         "removes-driver-on-cordon",
         "the driver's operator removes it from a node as soon as the node is cordoned",
-        removes_driver_on_cordon,
+        _automation("remove-on-cordon", daemonsets=("patch",)),
         "drain.order.driver-last",
+        "drain.order.claims-released",
+        "drain.gate.predicate",
+        "drain.gate.ends",
+        "drain.parallel.two-nodes",
+        "drain.uncordon.heals",
+    ),
+    package(
+        "gate-by-pods",
+        "the driver's operator removes it from a cordoned node once no pod there names a claim: claims of extended "
+        "resources, and those that nobody uses, do not count",
+        _automation("gate-by-pods", pods=(), daemonsets=("patch",)),
+        "drain.gate.predicate",
+    ),
+    package(
+        "force-deletes-on-cordon",
+        "automation empties cordoned nodes by force: no eviction, no grace period",
+        _automation("force-delete-on-cordon", pods=("delete",)),
+        "drain.order.claims-released",
+        "drain.parallel.two-nodes",
+    ),
+    package(
+        "drains-driver-too",
+        "automation deletes the pods of cordoned nodes, those of DaemonSets too",
+        _automation("delete-driver-on-cordon", pods=("delete",)),
+        "drain.order.driver-last",
+    ),
+    package(
+        "keeps-labels",
+        "a discovery of hardware restores the node label that was changed to let the driver go",
+        _automation("keep-labels", nodes=("patch",)),
+        "drain.gate.ends",
+    ),
+    package(
+        "never-returns",
+        "the driver's operator keeps it off a node for good that once let it go",
+        _automation("never-return", daemonsets=("patch",)),
+        "drain.uncordon.heals",
+    ),
+    package(
+        "no-priority",
+        "the driver's pods have no priority class",
+        no_priority,
+        "drain.shutdown.order",
+    ),
+    driver(
+        "no-owner",
+        "the slices do not belong to the Node object",
+        "drain.node-removed.nothing-left",
     ),
 )

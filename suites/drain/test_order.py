@@ -1,12 +1,13 @@
-"""A drain ends the driver last, if at all."""
+"""A drain ends the driver last, if at all, and leaves nothing of the claims behind."""
 
 from __future__ import annotations
 
 from fixtures.checks import check
-from fixtures.drain import Drains, stays_ready_until_gone
+from fixtures.drain import Drains, await_held, end_before_they_go, stays_ready_until_gone
 from fixtures.driver import Driver
 from fixtures.leaks import no_device_leaked
 from fixtures.nodes import QuietNode
+from fixtures.outcomes import expect
 from fixtures.workloads import Workloads
 
 
@@ -28,4 +29,32 @@ def test_driver_last(driver: Driver, workloads: Workloads, quiet_node: QuietNode
             workloads.running(pod)
         with drains.draining(quiet_node.name, way):
             stays_ready_until_gone(driver, quiet_node.name, ["quick", "slow"])
+    no_device_leaked(driver, workloads)
+
+
+@check(
+    "drain.order.claims-released",
+    level="core",
+    source="GP-6a",
+    hint="nothing may delete pods of a drained node by force: evict them, and wait until the kubelet has ended them",
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_claims_released(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
+    """After a drain the pods ended before they went, no CDI file of theirs is left, and no claim names the node."""
+    node, pods = quiet_node.name, ["own", "sharer"]
+    workloads.template("single")
+    workloads.claim("shared")
+    for way in drains.ways:
+        workloads.pod("own", templates={"own": "single"}, claims={"shared": "shared"}, node=node, linger=3)
+        workloads.pod("sharer", claims={"shared": "shared"}, node=node)
+        for pod in pods:
+            workloads.running(pod)
+        uids = [claim["metadata"]["uid"] for claim in workloads.claims_of("own").values()]
+        with drains.draining(node, way) as drain:
+            end_before_they_go(driver, node, pods)
+            drain.end()
+            left = [file for uid in uids for file in driver.shells[node].cdi_files(uid)]
+            expect(not left, "no CDI file of a drained claim on the node", f"still there: {', '.join(left[:3])}")
+            await_held(driver, node)
     no_device_leaked(driver, workloads)

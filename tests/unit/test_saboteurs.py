@@ -97,7 +97,13 @@ def test_a_second_installation_is_the_first_under_another_name() -> None:
     ("saboteur", "deed", "rights"),
     [
         ("force-deletes-terminating", "force-delete", {"pods": {"list", "watch", "delete"}}),
-        ("removes-driver-on-cordon", "remove-on-cordon", {"nodes": {"list", "watch"}, "daemonsets": {"patch"}}),
+        ("removes-driver-on-cordon", "remove-on-cordon", {"nodes": {"list"}, "daemonsets": {"get", "patch"}}),
+        (
+            "force-deletes-on-cordon",
+            "force-delete-on-cordon",
+            {"nodes": {"list"}, "daemonsets": {"get"}, "pods": {"list", "delete"}},
+        ),
+        ("keeps-labels", "keep-labels", {"nodes": {"list", "patch"}, "daemonsets": {"get"}}),
     ],
 )
 def test_a_meddler_comes_beside_an_unchanged_driver(saboteur: str, deed: str, rights: dict[str, set[str]]) -> None:

@@ -1,0 +1,44 @@
+"""Several nodes are drained at once."""
+
+from __future__ import annotations
+
+from fixtures.checks import check
+from fixtures.cluster.handle import ClusterHandle
+from fixtures.drain import Drains, await_held
+from fixtures.drain.budget import Budget
+from fixtures.driver import Driver
+from fixtures.leaks import no_device_leaked
+from fixtures.nodes import QuietNode
+from fixtures.workloads import Workloads
+
+OBSERVED = 6.0
+
+
+@check(
+    "drain.parallel.two-nodes",
+    level="core",
+    source="GP-6",
+    hint="end pods of drained nodes by the Eviction API, which asks PodDisruptionBudgets, not by deletion",
+    disruptive=True,
+)
+def test_two_nodes(
+    driver: Driver, workloads: Workloads, quiet_nodes: list[QuietNode], drains: Drains, cluster: ClusterHandle
+) -> None:
+    """Two nodes drained at once, each in another way, both end, and a PodDisruptionBudget over both is respected."""
+    pods, (first, second) = ("left", "right"), (node.name for node in quiet_nodes)
+    workloads.template("single")
+    for pod, node in zip(pods, (first, second), strict=True):
+        workloads.pod(pod, templates={"device": "single"}, node=node)
+        workloads.running(pod)
+    budget = Budget(workloads)
+    with drains.draining(first, drains.ways[0]) as one, drains.draining(second, drains.ways[-1]) as other:
+        budget.await_one_gone(*pods)
+        budget.holds(OBSERVED)
+        workloads.pod("substitute", node=cluster.workers[0].name)
+        workloads.running("substitute")
+        workloads.gone(*pods)
+        one.end()
+        other.end()
+        for node in (first, second):
+            await_held(driver, node)
+    no_device_leaked(driver, workloads)

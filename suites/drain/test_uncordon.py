@@ -1,0 +1,35 @@
+"""The node comes back after its drain."""
+
+from __future__ import annotations
+
+from fixtures.checks import check
+from fixtures.drain import Drains, goes_from, stays_ready_until_gone
+from fixtures.driver import Driver
+from fixtures.leaks import no_device_leaked
+from fixtures.nodes import TAKEN_LABEL, QuietNode
+from fixtures.workloads import Workloads
+
+
+@check(
+    "drain.uncordon.heals",
+    level="core",
+    source="GP-6",
+    hint="after the maintenance undo what let the driver go: label or taint, and what an operator knows of the node",
+    disruptive=True,
+)
+def test_heals(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
+    """Drained, rid of its driver, uncordoned and given back to the driver, a node takes claims again."""
+    node = quiet_node.name
+    workloads.template("single")
+    workloads.pod("before", templates={"device": "single"}, node=node)
+    workloads.running("before")
+    let_go = drains.own("--driver", driver.name, "--release", f"label:{TAKEN_LABEL}=drained")
+    with drains.draining(node, let_go) as drain:
+        stays_ready_until_gone(driver, node, ["before"])
+        drain.end()
+        goes_from(driver, node, 0)
+    quiet_node.label()
+    driver.await_up()
+    workloads.pod("after", templates={"device": "single"}, node=node)
+    workloads.running("after")
+    no_device_leaked(driver, workloads)

@@ -1,0 +1,38 @@
+"""The driver went first, against the practice."""
+
+from __future__ import annotations
+
+from fixtures.checks import check
+from fixtures.drain import Drains, await_held
+from fixtures.driver import Driver
+from fixtures.leaks import no_device_leaked
+from fixtures.nodes import QuietNode
+from fixtures.outcomes import expect
+from fixtures.workloads import Workloads
+
+OBSERVED = 12.0
+
+
+@check(
+    "drain.wrong-order.stuck-then-heals",
+    level="core",
+    source="GP-6",
+    hint="no pod may end whose devices were not unprepared: look for forced deletion, or a second installation",
+    disruptive=True,
+)
+def test_stuck_then_heals(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
+    """Drained after its driver, a node keeps its pods Terminating, and the drain says why; the driver back, it ends."""
+    workloads.template("single")
+    workloads.pod("holder", templates={"device": "single"}, node=quiet_node.name)
+    workloads.running("holder")
+    driver.stop()
+    with drains.draining(quiet_node.name, drains.ways[-1]) as drain:
+        workloads.stays_terminating("holder", OBSERVED)
+        said = drain.said()
+        why = "holder" if drains.command else f"{driver.name} is not registered with the kubelet"
+        expect(why in said, f"the drain's output tells: {why}", said)
+        driver.start()
+        workloads.gone("holder", timeout="pod_gone_after_return")
+        drain.end()
+    await_held(driver, quiet_node.name)
+    no_device_leaked(driver, workloads)
