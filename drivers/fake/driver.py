@@ -111,7 +111,8 @@ class Driver:
     def stop(self) -> None:
         """Stop serving: the service, once its calls have ended, then the registration, then the slices' worker.
 
-        The slices stay, and so do sockets that another instance has bound since.
+        The slices stay, and so do sockets that another instance has bound since. Those of dead ones go: there may be
+        no start of another to remove them.
         """
         self._switches.behaviour.before_stop()
         self._journal.event("sigterm")
@@ -123,6 +124,7 @@ class Driver:
         self._registration_server.stop(grace=None).wait()
         self._publisher.stop()
         self._switches.behaviour.on_stop(self._publisher)
+        sockets.remove_stale(self._place.settings, self._place.lock)
         self._health.stop()
         self._admin.stop()
         self._journal.event("stop")

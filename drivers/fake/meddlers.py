@@ -12,7 +12,7 @@ from typing import Any
 
 from kubernetes import client, config, watch
 
-from drivers.fake import node_meddlers
+from drivers.fake import claim_meddlers, node_meddlers
 
 FORCE_AFTER = 8.0
 
@@ -44,7 +44,11 @@ def _events(listing: Callable[..., Any], **where: str) -> Any:
             yield {"type": event["type"], "object": event["raw_object"]}
 
 
-DEEDS: dict[str, Callable[[str, str], None]] = {"force-delete": force_delete, **node_meddlers.DEEDS}
+DEEDS: dict[str, Callable[[str, str], None]] = {
+    "force-delete": force_delete,
+    **node_meddlers.DEEDS,
+    **claim_meddlers.DEEDS,
+}
 
 if __name__ == "__main__":
     config.load_incluster_config()  # type: ignore[no-untyped-call]

@@ -95,9 +95,22 @@ class _ReadyBeforeRegistered(Behaviour):
         return True
 
 
+class _NoListener:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def withdraw(self) -> None:
+        """There is nothing to remove."""
+
+
 @fault("dies-after-registration")
 class _DiesAfterRegistration(Behaviour):
-    """The process ends with an error as soon as it is registered, each time; it is never ready."""
+    """The process registers without a DRA socket, ends with an error once it is registered, and is never ready."""
+
+    # With the socket some prepare would be in flight when it ends, and fail whatever the other instances do.
+
+    def listen(self, server: grpc.Server, path: Path, lock: Path) -> sockets.Listener:
+        return super().listen(server, path, lock) if sockets.is_registration(path) else _NoListener(path)
 
     def ready(self, registered: Callable[[], bool]) -> bool:  # noqa: ARG002
         return False
@@ -111,14 +124,6 @@ class _DiesAfterRegistration(Behaviour):
 def _die() -> None:
     _LOG.critical("this version cannot work here (planted: dies-after-registration)")
     os._exit(1)
-
-
-class _NoListener:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def withdraw(self) -> None:
-        """There is nothing to remove."""
 
 
 @fault("never-reregisters", at_start=True)

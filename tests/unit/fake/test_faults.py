@@ -67,7 +67,9 @@ def _(node: Node, faults: tuple[str, ...]) -> bool:
 
 @shows("dies-after-registration")
 def _(node: Node, faults: tuple[str, ...]) -> bool:
-    driver = node.spawn(faults=faults)
+    driver = node.spawn(wait=False, faults=faults)
+    node.until(driver.registration.exists)
+    assert driver.service.exists() != bool(faults)
     driver.notify()
     assert driver.process is not None
     try:
@@ -208,7 +210,8 @@ def _(node: Node, faults: tuple[str, ...]) -> bool:
     old = node.start(faults=faults)
     new = node.start(faults=faults)
     assert old.health() == new.health() == "SERVING"
-    broken = node.spawn(faults=(*faults, "dies-after-registration"))
+    broken = node.spawn(wait=False, faults=(*faults, "dies-after-registration"))
+    node.until(broken.registration.exists)
     broken.notify()
     assert broken.process is not None
     assert broken.process.wait(timeout=5) == 1

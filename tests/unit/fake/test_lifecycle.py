@@ -65,6 +65,15 @@ def test_sigkill_leaves_sockets_that_the_next_instance_removes(node: Node) -> No
     }
 
 
+def test_who_leaves_removes_the_sockets_of_the_dead(node: Node) -> None:
+    living, killed = node.start(), node.spawn()
+    killed.signal(signal.SIGKILL)
+    assert killed.process is not None
+    killed.process.wait()
+    living.end()
+    assert node.sockets() == set()
+
+
 @pytest.mark.parametrize("seamless", [True, False])
 def test_a_killed_container_is_followed_by_one_with_the_same_names(node: Node, seamless: bool) -> None:
     uid = "6f2bbd4c-6c0a-4d38-8b8c-6e3d5f6a7b10"
