@@ -5,7 +5,9 @@ from __future__ import annotations
 from fixtures import pools
 from fixtures.checks import check
 from fixtures.driver import Driver
+from fixtures.leaks import no_device_leaked
 from fixtures.outcomes import expect
+from fixtures.overlaps import overlap_problems, roll_out_step_by_step
 from fixtures.rollouts import roll_out
 from fixtures.scene import Scene
 from fixtures.streams import roll_out_under_load
@@ -18,6 +20,41 @@ WITHDRAWAL = 35.0
 
 
 @check(
+    "upgrade.seamless.declared",
+    level="extended",
+    source="GP-3",
+    hint="maxSurge 1, maxUnavailable 0, and the pod's UID (downward API) as part of the socket names",
+    features=("rolling-update",),
+)
+def test_declared(driver: Driver) -> None:
+    """The DaemonSet starts a new version before it stops the old one, and tells each pod its UID."""
+    problems = overlap_problems(driver)
+    expect(
+        not problems,
+        "RollingUpdate with maxSurge of 1 or more and maxUnavailable 0; the container is told its pod's UID",
+        "; ".join(problems),
+    )
+
+
+@check(
+    "upgrade.seamless.overlap",
+    level="extended",
+    source="GP-3",
+    hint="name the sockets after the pod UID, and be Ready only once the kubelet has registered the new pod",
+    features=("rolling-update",),
+    disruptive=True,
+)
+def test_overlap(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+    """Both versions are registered with each kubelet at the same time, and no node is without its driver meanwhile."""
+    seen = roll_out_step_by_step(driver)
+    scene.note(str(seen))
+    expect(
+        not seen.problems, "an old and a new registration at once on each node, never none", "; ".join(seen.problems)
+    )
+    no_device_leaked(driver, workloads)
+
+
+@check(
     "upgrade.seamless.new-pods-start",
     level="extended",
     source="GP-3a",
@@ -25,18 +62,22 @@ WITHDRAWAL = 35.0
     features=("rolling-update",),
     disruptive=True,
 )
-def test_new_pods_start(driver: Driver, workloads: Workloads) -> None:
+def test_new_pods_start(scene: Scene, driver: Driver, workloads: Workloads) -> None:
     """Pods created all through the rollout start with no failed prepare, about as fast as before."""
     starts = roll_out_under_load(driver, workloads)
+    scene.note(str(starts))
     failures = workloads.failed_prepares()
     slowest = max((start.took for start in starts.before), default=0.0)
-    slow = [s for s in starts.since if s.took > slowest + ALLOWANCE and s.pod not in failures.others]
+    limit = slowest + ALLOWANCE
+    slow = [f"{s.pod} after {s.took:.1f} s" for s in starts.since if s.took > limit and s.pod not in failures.others]
+    problems = [*slow, *failures.by_driver.values(), *starts.refused]
     expect(
-        not failures.by_driver and not slow,
-        f"each of {len(starts.since)} pods Running within {slowest + ALLOWANCE:.1f} s, no failed prepare",
-        "; ".join([*(f"{s.pod} after {s.took:.1f} s" for s in slow), *failures.by_driver.values()])[:900],
+        not problems,
+        f"each of {len(starts.since)} pods Running within {limit:.1f} s, no failed prepare",
+        "; ".join(problems)[:900],
         f"before the rollout the slowest of {len(starts.before)} pods took {slowest:.1f} s; {failures.context}",
     )
+    no_device_leaked(driver, workloads)
 
 
 @check(
@@ -47,7 +88,7 @@ def test_new_pods_start(driver: Driver, workloads: Workloads) -> None:
     features=("rolling-update",),
     disruptive=True,
 )
-def test_slices_continuous(scene: Scene, driver: Driver) -> None:
+def test_slices_continuous(scene: Scene, driver: Driver, workloads: Workloads) -> None:
     """No slice is deleted or recreated by a rollout, and pools stay complete."""
     pools.await_complete(driver)
     roll_out(driver)
@@ -58,3 +99,4 @@ def test_slices_continuous(scene: Scene, driver: Driver) -> None:
         "no slice deleted during and after the rollout",
         ", ".join(f"{seen.name} deleted at +{seen.at - driver.disturbances[0].at:.1f} s" for seen in touched),
     )
+    no_device_leaked(driver, workloads)

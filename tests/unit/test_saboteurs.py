@@ -57,12 +57,14 @@ def difference(saboteur: str) -> tuple[dict[str, Object], dict[str, Leaf], dict[
     )
 
 
-POD = ".DaemonSet/driver-1a2b3c.spec.template.spec"
+SETS = ("driver-1a2b3c", "driver-1a2b3c-old-kubelets")
+PODS = tuple(f".DaemonSet/{name}.spec.template.spec" for name in SETS)
 ROLLING = ".DaemonSet/driver-1a2b3c.spec.updateStrategy.rollingUpdate"
+OLD_ROLLING = ".DaemonSet/driver-1a2b3c-old-kubelets.spec.updateStrategy.rollingUpdate"
 
 
 def test_the_wrong_selector_loses_the_selector_and_nothing_else() -> None:
-    assert difference("wrong-selector") == ({}, {f"{POD}.nodeSelector.devices": "true"}, {})
+    assert difference("wrong-selector") == ({}, {f"{pod}.nodeSelector.devices": "true" for pod in PODS}, {})
 
 
 def test_no_surge_only_turns_the_overlap_round() -> None:
@@ -73,24 +75,50 @@ def test_no_surge_only_turns_the_overlap_round() -> None:
     )
 
 
+def test_all_at_once_takes_the_driver_off_every_node() -> None:
+    assert difference("all-at-once") == (
+        {},
+        {f"{ROLLING}.maxSurge": 1, f"{ROLLING}.maxUnavailable": 0, f"{OLD_ROLLING}.maxUnavailable": 1},
+        {f"{ROLLING}.maxSurge": 0, f"{ROLLING}.maxUnavailable": "100%", f"{OLD_ROLLING}.maxUnavailable": "100%"},
+    )
+
+
+@pytest.mark.parametrize("faults", [(), ("keeps-cdi",)])
+def test_fixed_sockets_keep_the_surge_and_lose_the_pod_uid(faults: tuple[str, ...]) -> None:
+    instance = Instance(
+        load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={"devices": "true"}, faults=faults
+    )
+    (driver,) = [
+        item
+        for item in render(instance, REGISTRY["fixed-sockets"].overlay)
+        if item["metadata"]["name"] == "driver-1a2b3c" and item["kind"] == "DaemonSet"
+    ]
+    assert driver["spec"]["updateStrategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+    variables = {v["name"]: v.get("value") for v in driver["spec"]["template"]["spec"]["containers"][0]["env"]}
+    assert "POD_UID" not in variables
+    assert variables["SEAMLESS"] == "false"
+    assert variables["FAULTS"] == ",".join([*faults, "fixed-sockets", "always-serving"])
+
+
 def test_no_probe_only_takes_the_liveness_probe() -> None:
     added, gone, new = difference("no-probe")
     assert (added, new) == ({}, {})
     assert gone
-    assert all(path.startswith(f"{POD}.containers.0.livenessProbe.") for path in gone)
+    assert all(path.startswith(tuple(f"{pod}.containers.0.livenessProbe." for pod in PODS)) for path in gone)
 
 
 def test_a_second_installation_is_the_first_under_another_name() -> None:
     added, gone, new = difference("second-installation")
     assert (gone, new) == ({}, {})
-    assert list(added) == ["DaemonSet/driver-1a2b3c-old"]
-    old, driver = added["DaemonSet/driver-1a2b3c-old"], by_name(rendered())["DaemonSet/driver-1a2b3c"]
-    changed = {path: value for path, value in leaves(old) if dict(leaves(driver))[path] != value}
-    assert changed == {
-        ".metadata.name": "driver-1a2b3c-old",
-        ".spec.selector.matchLabels.app": "driver-1a2b3c-old",
-        ".spec.template.metadata.labels.app": "driver-1a2b3c-old",
-    }
+    assert list(added) == [f"DaemonSet/{name}-old" for name in SETS]
+    for name in SETS:
+        old, driver = added[f"DaemonSet/{name}-old"], by_name(rendered())[f"DaemonSet/{name}"]
+        changed = {path: value for path, value in leaves(old) if dict(leaves(driver))[path] != value}
+        assert changed == {
+            ".metadata.name": f"{name}-old",
+            ".spec.selector.matchLabels.app": f"{name}-old",
+            ".spec.template.metadata.labels.app": f"{name}-old",
+        }
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A rollout under load: which pods are created, when, and how each counts; on nodes that do what the test wants."""
+"""Pods created under load and at once: which, when, and how each counts; on nodes that do what the test wants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fixtures import streams
 from fixtures import workloads as pods_of
 from fixtures.kube import Kube, Timeouts
 from fixtures.outcomes import CheckFailed
-from fixtures.streams import AT_ONCE, CALM, Starts, roll_out_under_load
+from fixtures.streams import AT_ONCE, CALM, Start, Starts, roll_out_under_load, start_on_each_node
 from fixtures.workloads import Workloads
 
 Object = dict[str, Any]
@@ -28,11 +28,15 @@ NODES = ["node-1", "node-2"]
 
 
 class Cluster(Kube):
-    """Runs each pod at once, except on `stuck` nodes; creates the next one when the former were seen running."""
+    """Runs each pod at once, except on `stuck` nodes; creates the next one when the former were seen running.
+
+    Pods that stay, to keep a claim prepared, always run.
+    """
 
     def __init__(self) -> None:
         self.later = 0.0
         self.created: dict[str, list[str]] = {"node-1": [], "node-2": []}
+        self.claims: dict[str, Object] = {}
         self.deleted: list[str] = []
         self.stuck: set[str] = set()
         self.broken = False
@@ -47,19 +51,34 @@ class Cluster(Kube):
         if self.broken:
             raise RuntimeError("no more pods")
         if item["kind"] == "Pod":
-            self.until(lambda: not self._watched or not any(pod["status"] for pod in self._pods.values()))
+            self.until(lambda: not self._watched or not any(self._passes(name) for name in self._pods))
             node, name = item["spec"]["nodeSelector"]["kubernetes.io/hostname"], item["metadata"]["name"]
             with self._changed:
-                self.created[node].append(name)
                 self._change("ADDED", {**item, "status": {}})
-                if node not in self.stuck:
+                if name.startswith("keeper"):
                     self._run(name)
+                else:
+                    self.created[node].append(name)
+                    self.claims[name] = item["spec"]["resourceClaims"][0]
+                    if node not in self.stuck:
+                        self._run(name)
         return item
+
+    def _passes(self, name: str) -> bool:
+        """Whether a pod runs, and is to end when it was seen."""
+        return bool(self._pods[name]["status"]) and name.startswith("pod-")
+
+    def refuse(self, name: str, why: str) -> None:
+        """The container runtime does not start a pod's container."""
+        state = {"waiting": {"reason": "CreateContainerError", "message": why}}
+        with self._changed:
+            status = {"phase": "Pending", "containerStatuses": [{"name": "main", "state": state}]}
+            self._change("MODIFIED", {**self._pods[name], "status": status})
 
     def waiting(self) -> list[str]:
         """Pods that do not run yet."""
         with self._changed:
-            return [name for name, pod in self._pods.items() if not pod["status"]]
+            return [name for name, pod in self._pods.items() if pod["status"].get("phase") != "Running"]
 
     def free(self, node: str) -> None:
         """From now on pods run on a node."""
@@ -118,19 +137,22 @@ class Cluster(Kube):
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     made = Cluster()
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + made.later)
-    monkeypatch.setattr(rollouts, "time", clock)
+    monkeypatch.setattr(streams, "time", clock)
     monkeypatch.setattr(pods_of, "time", clock)
-    monkeypatch.setattr(rollouts, "PACE", 0.001)
-    monkeypatch.setattr(rollouts, "LOOK", 0.02)
+    monkeypatch.setattr(streams, "PACE", 0.001)
+    monkeypatch.setattr(streams, "LOOK", 0.02)
+    monkeypatch.setattr(streams, "roll_out", lambda driver: driver.roll_out())
     return made
 
 
-def under_load(cluster: Cluster, roll_out: Callable[[], None], seconds: float = LONG) -> Starts:
+def workloads(cluster: Cluster, seconds: float = LONG) -> Workloads:
     instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
+    return Workloads(cluster, instance, Timeouts(1, {"rollout": seconds / 2, "pod_running": seconds / 2}))
+
+
+def under_load(cluster: Cluster, roll_out: Callable[[], None], seconds: float = LONG) -> Starts:
     driver: Any = SimpleNamespace(nodes=NODES, roll_out=roll_out)
-    return roll_out_under_load(
-        driver, Workloads(cluster, instance, Timeouts(1, {"rollout": seconds / 2, "pod_running": seconds / 2}))
-    )
+    return roll_out_under_load(driver, workloads(cluster, seconds))
 
 
 def test_pods_are_created_on_each_node_before_during_and_after(cluster: Cluster) -> None:
@@ -153,6 +175,31 @@ def test_pods_are_created_on_each_node_before_during_and_after(cluster: Cluster)
     assert all(ended[node] >= rolled[node] + CALM for node in NODES)
     for index, node in enumerate(NODES):
         assert cluster.created[node] == [f"pod-{index}-{number + 1}" for number in range(ended[node])]
+
+
+def test_by_turns_a_pod_has_a_claim_of_its_own_and_one_that_is_kept_prepared(cluster: Cluster) -> None:
+    starts = under_load(cluster, lambda: None)
+    for name, claim in cluster.claims.items():
+        _, index, number = name.split("-")
+        kept = {"name": "device", "resourceClaimName": f"kept-{index}"}
+        own = {"name": "device", "resourceClaimTemplateName": "single"}
+        assert claim == (kept if int(number) % 2 == 0 else own)
+    assert {start.pod: start.prepared for start in (*starts.before, *starts.since)} == {
+        start.pod: "resourceClaimName" in cluster.claims[start.pod] for start in (*starts.before, *starts.since)
+    }
+
+
+def test_the_slowest_of_each_kind_is_told(cluster: Cluster) -> None:  # noqa: ARG001 - the clock
+    starts = Starts(
+        before=[Start("pod-0-1", 1.0, prepared=False), Start("pod-0-2", 1.2, prepared=True)],
+        since=[Start("pod-0-3", 2.0, prepared=False), Start("pod-0-5", 3.0, prepared=False)],
+        ends=[4.0, 2.5],
+        refused=[],
+    )
+    assert str(starts) == (
+        "slowest pod before the rollout 1.2 s of 2; since it began 3.0 s of 2 with a claim of their own, none with one "
+        "that was prepared; slowest end 4.0 s of 2"
+    )
 
 
 def test_a_rollout_begins_once_pods_start_on_each_node(cluster: Cluster) -> None:
@@ -179,6 +226,8 @@ def test_each_pod_counts_once_from_when_it_was_seen_running_and_then_ends(cluste
     assert len(counted) == len(set(counted))
     assert {*created} - {*last} <= {*counted} <= {*created}
     assert sorted(cluster.deleted) == sorted(counted)
+    assert len(counted) - len(last) <= len(starts.ends) <= len(counted)
+    assert starts.refused == []
 
 
 def test_a_node_on_which_nothing_starts_gets_few_pods_and_each_counts_all_the_time_it_took(cluster: Cluster) -> None:
@@ -220,6 +269,16 @@ def test_nothing_more_is_waited_for_once_the_driver_failed_to_prepare_a_pod(clus
     assert not {*cluster.waiting()} & {start.pod for start in (*starts.before, *starts.since)}
 
 
+def test_nothing_more_is_waited_for_once_a_container_cannot_be_created(cluster: Cluster) -> None:
+    def roll_out() -> None:
+        cluster.stuck = {"node-2"}
+        cluster.until(lambda: len(cluster.waiting()) == AT_ONCE)
+        cluster.refuse(cluster.waiting()[0], "unresolvable CDI devices")
+
+    starts = under_load(cluster, roll_out, 600)
+    assert [text.partition(": ")[2] for text in starts.refused] == ["unresolvable CDI devices"]
+
+
 def test_a_claim_that_the_kubelet_could_not_read_is_no_reason_to_give_up(cluster: Cluster) -> None:
     cluster.failures = [("pod-1-1", "prepare dynamic resources: fetch ResourceClaim ns/c: forbidden")]
     cluster.stuck = {"node-2"}
@@ -243,3 +302,31 @@ def test_a_load_that_breaks_ends_at_once(cluster: Cluster) -> None:
 
     with pytest.raises(RuntimeError, match="no more pods"):
         under_load(cluster, roll_out, 600)
+
+
+def on_each_node(cluster: Cluster, seconds: float = LONG) -> float:
+    driver: Any = SimpleNamespace(nodes=NODES)
+    return start_on_each_node(driver, workloads(cluster, seconds), "one")
+
+
+def test_one_pod_is_started_on_each_node_and_the_slowest_counts(cluster: Cluster) -> None:
+    cluster.stuck = {"node-2"}
+
+    def free() -> None:
+        cluster.until(lambda: bool(cluster.created["node-2"]))
+        cluster.later = 50
+        cluster.free("node-2")
+
+    with ThreadPoolExecutor(1) as background:
+        freed = background.submit(free)
+        assert on_each_node(cluster) >= 50
+        freed.result()
+    assert cluster.created == {"node-1": ["one-0"], "node-2": ["one-1"]}
+
+
+def test_a_single_pod_that_was_not_prepared_fails_the_check_with_the_driver_s_words(cluster: Cluster) -> None:
+    cluster.stuck = {"node-2"}
+    cluster.failures = [("one-1", "NodePrepareResources: no")]
+    with pytest.raises(CheckFailed) as caught:
+        on_each_node(cluster, 600)
+    assert (caught.value.expected, caught.value.observed) == ("one-0, one-1 Running", "NodePrepareResources: no")

@@ -1,0 +1,106 @@
+"""Pods whose life spans an update: what the old version of a driver began, the new one goes on with."""
+
+from __future__ import annotations
+
+from fixtures.checks import check
+from fixtures.device_health import health_of
+from fixtures.driver import Driver
+from fixtures.flight import roll_out_in_flight
+from fixtures.holdings import holding, losses
+from fixtures.leaks import no_device_leaked
+from fixtures.outcomes import expect
+from fixtures.releases import release
+from fixtures.rollouts import roll_out
+from fixtures.scene import Scene
+from fixtures.workloads import Workloads
+
+# The kubelet retries a failed unprepare after 10 to 15 s.
+ALLOWANCE = 10.0
+
+
+@check(
+    "upgrade.seamless.running-pods-survive",
+    level="extended",
+    source="GP-4c",
+    hint="a driver that starts must leave prepared claims, their CDI files and the devices in use as they are",
+    features=("rolling-update",),
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_running_pods_survive(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+    """Running pods neither restart nor lose their devices while two versions overlap."""
+    workloads.template("single")
+    pods = [f"holder-{index}" for index in range(len(driver.nodes))]
+    for pod, node in zip(pods, driver.nodes, strict=True):
+        workloads.pod(pod, templates={"device": "single"}, node=node)
+    for pod in pods:
+        workloads.running(pod)
+    before = {pod: held for pod in pods if (held := holding(driver, workloads, pod))}
+    with health_of(workloads) as health:
+        roll_out(driver)
+    scene.note(str(health))
+    lost = [loss for pod, held in before.items() for loss in losses(pod, held, holding(driver, workloads, pod))]
+    expect(not lost, f"{', '.join(pods)} run on in the same containers, with their claims and devices", "; ".join(lost))
+    no_device_leaked(driver, workloads)
+
+
+@check(
+    "upgrade.seamless.cross-version-release",
+    level="extended",
+    source="GP-4b",
+    hint="keep prepared claims on disk, where both versions find them, and let either release what the other prepared",
+    features=("rolling-update",),
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_cross_version_release(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+    """What the old version prepared, the new one unprepares: the pod is soon gone, and its device free."""
+    workloads.template("single")
+    indexed = list(enumerate(driver.nodes))
+    early, late = [f"early-{index}" for index, _ in indexed], [f"late-{index}" for index, _ in indexed]
+    for index, node in indexed:
+        workloads.pod(early[index], templates={"device": "single"}, node=node)
+        workloads.pod(late[index], templates={"device": "single"}, node=node)
+    for pod in early + late:
+        workloads.running(pod)
+    within = release(driver, workloads, early)
+    roll_out(driver)
+    for node in driver.nodes:
+        driver.await_registered(node)
+    across = release(driver, workloads, late)
+    scene.note(
+        f"pods were gone after {within.took:.1f} s where one version prepared and unprepared, "
+        f"after {across.took:.1f} s where the old one prepared and the new one unprepared"
+    )
+    limit = within.took + ALLOWANCE
+    expect(
+        not across.left and across.took < limit,
+        f"pods gone within {limit:.1f} s, no CDI file of their claims left",
+        f"gone after {across.took:.1f} s, left: {', '.join(across.left) or 'nothing'}",
+        f"pods of which the old version did both were gone after {within.took:.1f} s",
+    )
+    no_device_leaked(driver, workloads)
+
+
+@check(
+    "upgrade.seamless.in-flight",
+    level="extended",
+    source="GP-3a",
+    hint="on SIGTERM finish the calls that are being served, let no new ones in, and only then end",
+    features=("rolling-update",),
+    disruptive=True,
+    fake=True,
+)
+def test_in_flight(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+    """A prepare that is in flight when the old version is told to stop ends well, and is not repeated."""
+    workloads.template("single")
+    flight = roll_out_in_flight(driver, workloads, driver.nodes[0], "passenger")
+    scene.note(f"prepares, in seconds since the old version was told to stop: {flight}")
+    failures = workloads.failed_prepares()
+    expect(
+        flight.over and not failures.by_driver,
+        "one prepare, begun before the old version was told to stop and ended well after it",
+        "; ".join([str(flight), *failures.by_driver.values()]),
+        failures.context,
+    )
+    no_device_leaked(driver, workloads)

@@ -1,0 +1,66 @@
+"""Updates that are taken back, because the new version is broken or is not wanted."""
+
+from __future__ import annotations
+
+from fixtures import pools
+from fixtures.checks import check
+from fixtures.driver import Driver
+from fixtures.leaks import no_device_leaked
+from fixtures.outcomes import expect
+from fixtures.releases import release
+from fixtures.rollouts import begin_failing, broken_versions, roll_back, roll_out
+from fixtures.scene import Scene
+from fixtures.streams import start_on_each_node
+from fixtures.workloads import Workloads
+
+
+@check(
+    "upgrade.seamless.failed-rollout",
+    level="extended",
+    source="GP-3",
+    hint="a new version must not touch sockets, registrations or state of the old one before it has proven to work",
+    features=("rolling-update",),
+    disruptive=True,
+)
+def test_failed_rollout(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+    """A broken new version leaves the old one serving: pods start on each node, and the rollout can be taken back."""
+    workloads.template("single")
+    usual = start_on_each_node(driver, workloads, "before")
+    for number, broken in enumerate(broken_versions(driver)):
+        begin_failing(driver, broken)
+        took = start_on_each_node(driver, workloads, f"broken-{number}")
+        scene.note(f"pods start in {took:.1f} s beside a version that {broken.how}, in {usual:.1f} s before")
+    roll_back(driver)
+    pools.await_complete(driver)
+    no_device_leaked(driver, workloads)
+
+
+@check(
+    "upgrade.seamless.rollback",
+    level="extended",
+    source="GP-3",
+    hint="write a format of the state that the version before can read, until the next version",
+    features=("rolling-update", "downgrade"),
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_rollback(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+    """An update can be taken back: the old version releases what the new one prepared, and pods start again."""
+    workloads.template("single")
+    roll_out(driver)
+    for node in driver.nodes:
+        driver.await_registered(node)
+    pods = [f"holder-{index}" for index in range(len(driver.nodes))]
+    for pod, node in zip(pods, driver.nodes, strict=True):
+        workloads.pod(pod, templates={"device": "single"}, node=node)
+    for pod in pods:
+        workloads.running(pod)
+    roll_back(driver)
+    for node in driver.nodes:
+        driver.await_registered(node)
+    released = release(driver, workloads, pods)
+    scene.note(f"pods of the new version were gone {released.took:.1f} s after their deletion under the old one")
+    expect(not released.left, "no CDI file of released claims", f"left: {', '.join(released.left)}")
+    took = start_on_each_node(driver, workloads, "after")
+    scene.note(f"pods start in {took:.1f} s after the rollback")
+    no_device_leaked(driver, workloads)
