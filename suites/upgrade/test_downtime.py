@@ -1,13 +1,23 @@
-"""The driver is away: what waits for it, and why."""
+"""The driver is away: what waits for it, and what does not."""
 
 from __future__ import annotations
 
+from fixtures import pools
+from fixtures.absence import keep_devices, refusal
 from fixtures.checks import check
 from fixtures.driver import Driver
+from fixtures.injuries import freeze, vanish
+from fixtures.leaks import no_device_leaked
+from fixtures.moments import Moments
+from fixtures.nodes import kubelet_version
 from fixtures.outcomes import expect
+from fixtures.scene import Scene
+from fixtures.survival import crash_containers, live_on
 from fixtures.workloads import Workloads
 
 OBSERVED = 20.0
+# The kubelet withdraws the slices of a lost driver after 30 s.
+WITHDRAWAL = 40.0
 
 
 @check(
@@ -25,6 +35,50 @@ def test_unprepared_claim_waits(driver: Driver, workloads: Workloads) -> None:
     workloads.stays_waiting("waiter", OBSERVED)
     message = workloads.told("waiter", "FailedPrepareDynamicResources", "FailedScheduling")
     expect(driver.name in message or "claim" in message, f"an event that names {driver.name} or the claim", message)
+    driver.start()
+    no_device_leaked(driver, workloads)
+
+
+@check(
+    "upgrade.downtime.prepared-claim-starts",
+    level="extended",
+    source="GP-4a",
+    hint="nothing but the driver itself may unregister it: look for a watchdog or sidecar that removes its sockets",
+    features=("shared-claims",),
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_prepared_claim_starts(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+    """While the driver hangs, or has crashed with its registration standing, another pod of a prepared claim starts."""
+    crashed, *left = driver.nodes
+    for node in driver.nodes:
+        workloads.claim(f"of-{node}")
+        workloads.pod(f"first-on-{node}", claims={"device": f"of-{node}"}, node=node)
+    for node in driver.nodes:
+        workloads.running(f"first-on-{node}")
+
+    freeze(driver, crashed)
+    workloads.pod("while-hung", claims={"device": f"of-{crashed}"}, node=crashed)
+    hung = refusal(workloads, "while-hung")
+    expect(not hung, f"a pod of a prepared claim starts while the driver on {crashed} hangs", hung)
+    vanish(driver, crashed)
+    for node in driver.nodes:
+        workloads.pod(f"second-on-{node}", claims={"device": f"of-{node}"}, node=node)
+    refusals = {node: refusal(workloads, f"second-on-{node}") for node in driver.nodes}
+    expect(
+        not refusals[crashed],
+        f"a pod of a prepared claim starts on {crashed}, where the driver crashed and left its socket",
+        refusals[crashed],
+    )
+    scene.note(
+        "the page says that a pod whose claim is prepared can start while the driver is down; "
+        f"kubelet {kubelet_version(driver.kube, crashed)} started one while the driver hung, and after its crash"
+    )
+    for node in left:
+        seen = f"waits, as kubelets do since 1.34: {refusals[node]}" if refusals[node] else "started one too"
+        scene.note(f"after a clean stop kubelet {kubelet_version(driver.kube, node)} {seen}")
+    driver.start()
+    no_device_leaked(driver, workloads)
 
 
 @check(
@@ -34,7 +88,7 @@ def test_unprepared_claim_waits(driver: Driver, workloads: Workloads) -> None:
     hint="nothing may finish a pod whose devices were not unprepared: look for force deletion or a second installation",
     disruptive=True,
 )
-def test_cleanup_delayed(driver: Driver, workloads: Workloads) -> None:
+def test_cleanup_delayed(scene: Scene, driver: Driver, workloads: Workloads) -> None:
     """While the driver is away the last pod of a claim stays Terminating and keeps its claim; then all of it ends."""
     workloads.template("single")
     workloads.pod("leaver", templates={"device": "single"})
@@ -47,3 +101,66 @@ def test_cleanup_delayed(driver: Driver, workloads: Workloads) -> None:
     driver.start()
     workloads.gone("leaver", timeout="pod_gone_after_return")
     workloads.released([claim])
+    gone = Moments(scene.stretch(), driver.disturbances[-1].at).gone("leaver")
+    scene.note(f"the pod was gone {gone:.1f} s after the driver was started again")
+    no_device_leaked(driver, workloads)
+
+
+@check(
+    "upgrade.downtime.devices-not-reused",
+    level="core",
+    source="GP-4b",
+    hint="nothing may deallocate a claim whose devices were not unprepared: look for jobs that force-delete pods, "
+    "strip finalizers or edit claim status, and for a second installation",
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_devices_not_reused(driver: Driver, workloads: Workloads) -> None:
+    """While the driver is away nobody else gets the devices of a pod that was deleted, and then they are free again."""
+    workloads.template("single")
+    slices = driver.slices()
+    for node in driver.nodes:
+        workloads.fill(f"leaver-on-{node}", node, pools.device_count(slices, node))
+    leavers = [f"leaver-on-{node}" for node in driver.nodes]
+    for pod in leavers:
+        workloads.running(pod)
+    vanish(driver, driver.nodes[0])
+    for node in driver.nodes:
+        workloads.delete(f"leaver-on-{node}")
+        workloads.pod(f"next-on-{node}", templates={"device": "single"}, node=node)
+    keep_devices(workloads, leavers, OBSERVED)
+    driver.start()
+    workloads.gone(*leavers, timeout="pod_gone_after_return")
+    for node in driver.nodes:
+        workloads.running(f"next-on-{node}")
+    no_device_leaked(driver, workloads)
+
+
+@check(
+    "upgrade.downtime.running-pods-survive",
+    level="core",
+    source="GP-4c",
+    hint="a driver that starts must leave prepared claims and their CDI files alone; nothing may evict pods because "
+    "their driver is away",
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_running_pods_survive(driver: Driver, workloads: Workloads) -> None:
+    """Pods run on while the driver is away and when it is back, and their containers may restart with their devices."""
+    workloads.template("single")
+    pods = [f"on-{node}" for node in driver.nodes]
+    for pod, node in zip(pods, driver.nodes, strict=True):
+        workloads.pod(pod, templates={"device": "single"}, node=node)
+    for pod in pods:
+        workloads.running(pod)
+    devices = {pod: workloads.seen_devices(pod) for pod in pods}
+    vanish(driver, driver.nodes[0])
+    crash_containers(driver, workloads, pods)
+    live_on(workloads, pods, WITHDRAWAL)
+    away = {pod: workloads.seen_devices(pod) for pod in pods}
+    expect(away == devices, f"restarted containers see {devices} while the driver is away", away)
+    driver.start()
+    crash_containers(driver, workloads, pods)
+    back = {pod: workloads.seen_devices(pod) for pod in pods}
+    expect(back == devices, f"restarted containers see {devices} when the driver is back", back)
+    no_device_leaked(driver, workloads)

@@ -1,0 +1,80 @@
+"""The driver comes back: what waited for it goes on by itself, and its slices are whole again."""
+
+from __future__ import annotations
+
+from fixtures.absence import await_withdrawn
+from fixtures.checks import check
+from fixtures.driver import Driver
+from fixtures.gaps import sweep
+from fixtures.injuries import vanish
+from fixtures.leaks import no_device_leaked
+from fixtures.moments import Moments
+from fixtures.scene import Scene
+from fixtures.siblings import Siblings
+from fixtures.workloads import Workloads
+
+SOON = 5.0
+# Until the DaemonSet may run pods again; the driver serves some seconds later.
+GAPS = (10.0, 18.0, 22.0, 26.0, 30.0, 38.0)
+
+
+@check(
+    "upgrade.downtime.recovers",
+    level="core",
+    source="GP-4",
+    hint="a driver that starts must register with the kubelet and publish its slices, whatever it finds on the node",
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_recovers(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+    """When the driver is back, pods that were deleted or created meanwhile end and start without a manual step."""
+
+    def on_each_node(name: str) -> list[str]:
+        for number, node in enumerate(driver.nodes):
+            workloads.pod(f"{name}-{number}", templates={"device": "single"}, node=node)
+        return [f"{name}-{number}" for number, _ in enumerate(driver.nodes)]
+
+    workloads.template("single")
+    deleted = on_each_node("deleted")
+    for pod in deleted:
+        workloads.running(pod)
+    vanish(driver, driver.nodes[0])
+    for pod in deleted:
+        workloads.delete(pod)
+    created = on_each_node("at-once")
+    workloads.stays_terminating(deleted[0], SOON)
+    created += on_each_node("soon")
+    for pod in created:
+        workloads.told(pod, "FailedPrepareDynamicResources")
+    await_withdrawn(driver)
+    unscheduled = on_each_node("late")
+    for pod in unscheduled:
+        workloads.told(pod, "FailedScheduling")
+
+    driver.start()
+    workloads.gone(*deleted, timeout="pod_gone_after_return")
+    for pod in (*created, *unscheduled):
+        workloads.running(pod)
+    since = Moments(scene.stretch(), driver.disturbances[-1].at)
+    scene.note(
+        f"after the driver was started again, pods deleted meanwhile were gone within {since.gone(*deleted):.0f} s, "
+        f"pods that waited on their nodes ran within {since.ready(*created):.0f} s, "
+        f"unscheduled ones within {since.ready(*unscheduled):.0f} s"
+    )
+    no_device_leaked(driver, workloads)
+
+
+@check(
+    "upgrade.downtime.slices",
+    level="core",
+    source="GP-4",
+    hint="a driver must not delete its slices when it stops, and must create them anew when somebody deletes them, "
+    "also just after its start",
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_slices(scene: Scene, driver: Driver, workloads: Workloads, siblings: Siblings) -> None:
+    """Slices stay while the driver is away for a short time, are withdrawn after 30 s, and come back complete."""
+    drivers = [*siblings.install(len(GAPS) - 1), driver]
+    sweep(scene, drivers, GAPS[-len(drivers) :])
+    no_device_leaked(driver, workloads)

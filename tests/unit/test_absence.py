@@ -1,0 +1,90 @@
+"""What is seen of pods, devices and slices while a driver is away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from drivers.install import Instance
+from drivers.manifest import load
+from fixtures.absence import await_withdrawn, keep_devices, refusal
+from fixtures.driver import Driver
+from fixtures.kube import Timeouts
+from fixtures.outcomes import CheckFailed
+from fixtures.workloads import Workloads
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Memory
+
+Object = dict[str, Any]
+SPACE = "dra-1a2b3c"
+INSTANCE = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
+
+
+@pytest.fixture
+def workloads(memory: Memory) -> Workloads:
+    return Workloads(memory, INSTANCE, Timeouts())
+
+
+def event(reason: str, message: str) -> Object:
+    about = {"involvedObject": {"name": "p"}, "reason": reason, "message": message}
+    return {"kind": "Event", "metadata": {"name": reason.lower(), "namespace": SPACE}, **about}
+
+
+def claim(name: str, *devices: str) -> Object:
+    results = [{"request": "r", "driver": "d", "pool": "node", "device": device} for device in devices]
+    status = {"allocation": {"devices": {"results": results}}} if devices else {}
+    return {"kind": "ResourceClaim", "metadata": {"name": name, "namespace": SPACE}, "status": status}
+
+
+def holder(memory: Memory) -> None:
+    spec = {"resourceClaims": [{"name": "device", "resourceClaimName": "held"}]}
+    memory.put({"kind": "Pod", "metadata": {"name": "p", "namespace": SPACE}, "spec": spec, "status": {}})
+    memory.put(claim("held", "device-1"))
+
+
+def test_a_pod_that_cannot_be_prepared_is_refused_with_the_reason(memory: Memory, workloads: Workloads) -> None:
+    memory.put(event("Scheduled", "to node"))
+    memory.later = [lambda: memory.put(event("FailedPrepareDynamicResources", "driver d is not registered"))]
+    assert refusal(workloads, "p") == "driver d is not registered"
+
+
+def test_a_pod_whose_container_started_is_not_refused(memory: Memory, workloads: Workloads) -> None:
+    memory.later = [lambda: memory.put(event("Started", "container main started"))]
+    assert refusal(workloads, "p") == ""
+
+
+def test_devices_stay_with_their_pod_when_others_get_none_of_them(memory: Memory, workloads: Workloads) -> None:
+    holder(memory)
+    memory.put(claim("other", "device-2"))
+    memory.put(claim("waits"))
+    keep_devices(workloads, ["p"], seconds=-1)
+
+
+def test_a_device_that_another_claim_gets_is_told(memory: Memory, workloads: Workloads) -> None:
+    holder(memory)
+    memory.later = [lambda: memory.put(claim("greedy", "device-2", "device-1"))]
+    with pytest.raises(CheckFailed, match="claim greedy got device device-1 of pool node"):
+        keep_devices(workloads, ["p"], seconds=60)
+
+
+def test_a_device_is_told_that_was_taken_from_a_claim_which_is_gone(memory: Memory, workloads: Workloads) -> None:
+    holder(memory)
+
+    def taken() -> None:
+        memory.drop("ResourceClaim", "held", SPACE)
+        memory.put(claim("held", "device-1"))
+
+    memory.later = [taken]
+    with pytest.raises(CheckFailed, match="claim held got device device-1"):
+        keep_devices(workloads, ["p"], seconds=60)
+
+
+def test_slices_are_withdrawn_when_none_is_left(memory: Memory) -> None:
+    spec = {"driver": INSTANCE.name, "nodeName": "node-1"}
+    memory.put({"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec})
+    memory.put({"kind": "ResourceSlice", "metadata": {"name": "other"}, "spec": {**spec, "driver": "other"}})
+    memory.later = [lambda: memory.drop("ResourceSlice", "s")]
+    await_withdrawn(Driver(memory, INSTANCE, ["node-1"], {}, Timeouts()))
+    assert memory.later == []

@@ -1,0 +1,63 @@
+"""Further instances of a driver: names of their own, the same place, installed and removed with their namespaces."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pytest
+
+from drivers.install import Instance
+from drivers.manifest import load
+from fixtures.driver import Driver
+from fixtures.kube import Timeouts
+from fixtures.siblings import siblings_of
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Memory
+
+
+@pytest.fixture
+def driver(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Driver:
+    def up(self: Driver) -> None:
+        memory.done.append(f"{self.name} is up")
+
+    monkeypatch.setattr(Driver, "await_up", up)
+    instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={"room": "common"})
+    made = Driver(memory, instance, ["node-1"], {}, Timeouts())
+    made.note("something")
+    return made
+
+
+def test_siblings_are_other_instances_in_the_same_place(driver: Driver, memory: Memory) -> None:
+    with siblings_of(driver) as siblings:
+        made = siblings.install(3)
+        assert len({d.name for d in (driver, *made)}) == 4
+        for sibling in made:
+            assert sibling.instance.node_selector == {"room": "common"}
+            assert (sibling.nodes, sibling.disturbances) == (["node-1"], [])
+            assert f"{sibling.name} is up" in memory.done
+            assert memory.get("Namespace", sibling.namespace)["metadata"]["labels"]["dra-conformance/run"] == "run-1"
+    assert memory.objects == {}, "all are removed, with their namespaces"
+    assert driver.disturbances[0].what == "something"
+
+
+def test_a_sibling_that_does_not_come_up_is_removed_with_the_others(
+    driver: Driver, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(_: Driver) -> None:
+        raise RuntimeError("down")
+
+    monkeypatch.setattr(Driver, "await_up", down)
+    with pytest.raises(RuntimeError), siblings_of(driver) as siblings:
+        siblings.install(2)
+    assert memory.objects == {}
+
+
+def test_a_driver_that_was_there_before_has_none(driver: Driver, memory: Memory) -> None:
+    manifest = driver.instance.manifest
+    there = manifest.model_copy(update={"install": manifest.install.model_copy(update={"kind": "preinstalled"})})
+    driver.instance = dataclasses.replace(driver.instance, manifest=there)
+    with siblings_of(driver) as siblings:
+        assert siblings.install(2) == []
+    assert memory.done == []
