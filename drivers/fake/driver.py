@@ -26,7 +26,7 @@ from drivers.fake.services import DeviceHealthService, DraService, RegistrationS
 from drivers.fake.settings import Settings, SettingsError
 from drivers.fake.slices import SlicePublisher
 
-CALLS_GRACE_SECONDS = 6.0
+CALLS_GRACE_SECONDS = 8.0
 """How long calls in flight may take when the driver is told to stop."""
 
 READY_WAIT_SECONDS = 2.0
