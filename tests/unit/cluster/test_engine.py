@@ -73,7 +73,7 @@ def test_other_commands_pass_through(tmp_path: Path) -> None:
 
 def test_without_docker_and_root_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(engine, "_answering_client", lambda: None)
+    monkeypatch.setattr(engine, "answering_client", lambda: None)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(ClusterError) as caught:
         engine.find_engine(print)
@@ -84,7 +84,7 @@ def test_without_docker_and_root_the_remedy_is_named(monkeypatch: pytest.MonkeyP
 def test_installing_is_only_tried_where_apt_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(engine, "_answering_client", lambda: None)
+    monkeypatch.setattr(engine, "answering_client", lambda: None)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(ClusterError, match="Debian and Ubuntu only"):
         engine.find_engine(print)
