@@ -75,12 +75,13 @@ def _of_daemon_set(pod: Object) -> bool:
 
 
 def remove_on_cordon(namespace: str, daemon_set: str) -> None:
-    """Keep the driver off every cordoned node."""
+    """Take the driver off each node that is cordoned while it runs there, until the node is uncordoned."""
     place, off = Place(namespace, daemon_set), set[str]()
     for cordoned in place.cordoned():
-        if cordoned != off:
-            place.keep_off(cordoned)
-            off = cordoned
+        now = (off & cordoned) | {node for node in cordoned - off if place.pods(node, of_driver=True)}
+        if now != off:
+            place.keep_off(now)
+            off = now
 
 
 def gate_by_pods(namespace: str, daemon_set: str) -> None:

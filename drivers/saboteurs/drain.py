@@ -34,7 +34,7 @@ SABOTEURS: tuple[Saboteur, ...] = (
     package(
         "removes-driver-on-cordon",
         "the driver's operator removes it from a node as soon as the node is cordoned",
-        _automation("remove-on-cordon", daemonsets=("patch",)),
+        _automation("remove-on-cordon", pods=(), daemonsets=("patch",)),
         "drain.order.driver-last",
         "drain.order.claims-released",
         "drain.gate.predicate",

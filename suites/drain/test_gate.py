@@ -52,7 +52,7 @@ def test_predicate(
         users = {user for holder in left for user in holder.users if user.startswith("pod")}
         leaving = f"pod {driver.namespace}/mixed (Terminating)"
         expect(leaving in users, f"claims in use by {leaving}", ", ".join(sorted(users)))
-        workloads.gone("mixed")
+        stays_ready_until_gone(driver, node, ["mixed"])
         await_held(driver, node, *claims.others)
         stays_on(driver, node, WATCHED, "a claim for an extended resource and an unused one are there")
         if claims.extended:

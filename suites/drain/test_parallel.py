@@ -30,13 +30,13 @@ def test_two_nodes(
     for pod, node in zip(pods, (first, second), strict=True):
         workloads.pod(pod, templates={"device": "single"}, node=node)
         workloads.running(pod)
-    budget = Budget(workloads)
+    budget = Budget(driver, workloads)
     with drains.draining(first, drains.ways[0]) as one, drains.draining(second, drains.ways[-1]) as other:
-        budget.await_one_gone(*pods)
+        budget.await_gone(*pods, but=1)
         budget.holds(OBSERVED)
         workloads.pod("substitute", node=cluster.workers[0].name)
         workloads.running("substitute")
-        workloads.gone(*pods)
+        budget.await_gone(*pods)
         one.end()
         other.end()
         for node in (first, second):

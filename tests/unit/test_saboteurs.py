@@ -125,7 +125,11 @@ def test_a_second_installation_is_the_first_under_another_name() -> None:
     ("saboteur", "deed", "rights"),
     [
         ("force-deletes-terminating", "force-delete", {"pods": {"list", "watch", "delete"}}),
-        ("removes-driver-on-cordon", "remove-on-cordon", {"nodes": {"list"}, "daemonsets": {"get", "patch"}}),
+        (
+            "removes-driver-on-cordon",
+            "remove-on-cordon",
+            {"nodes": {"list"}, "daemonsets": {"get", "patch"}, "pods": {"list"}},
+        ),
         (
             "force-deletes-on-cordon",
             "force-delete-on-cordon",
