@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +16,7 @@ from fixtures.driver import LEAVES, Driver
 from fixtures.gaps import Gap, sweep
 from fixtures.kube import Timeouts
 from fixtures.outcomes import CheckFailed
+from fixtures.recorder import Seen
 from fixtures.recorder.invariants import Violation
 from fixtures.scene import Scene
 
@@ -50,12 +52,23 @@ class Stage:
         self.notes: list[str] = []
         self.violations: list[Violation] = []
         self.returns: Callable[[Driver], object] = lambda _: None
-        recorder = SimpleNamespace(violations=lambda _, name: [v for v in self.violations if name in v.drivers])
+        self.away = dict.fromkeys(NODES, 1.0)
+        recorder = SimpleNamespace(
+            violations=lambda _, name: [v for v in self.violations if name in v.drivers], stretch=self._stretch
+        )
         self.scene = cast("Scene", SimpleNamespace(note=self.notes.append, recorder=recorder))
         monkeypatch.setattr(gaps, "SETTLED", -1)
         monkeypatch.setattr(gaps, "vanish", lambda driver, _: driver.note(LEAVES))
         monkeypatch.setattr(Driver, "start", lambda driver: self._start(driver))  # noqa: PLW0108 - to be bound
         monkeypatch.setattr(gaps, "_run_a_pod", lambda driver: self.notes.append(f"pod of {driver.name}"))
+
+    def _stretch(self, _: str, driver: str) -> list[Seen]:
+        def registered(at: float, node: str) -> Seen:
+            return Seen(at, "Registration", "ADDED", None, driver, node, False, {"node": node})
+
+        now = time.time()
+        first = [registered(now - 60, node) for node in NODES]
+        return [*first, *(registered(now + at, node) for node, at in self.away.items())]
 
     def _start(self, driver: Driver) -> None:
         self.returns(driver)
@@ -70,22 +83,35 @@ def test_drivers_whose_slices_stay_or_come_back_are_told(stage: Stage, memory: M
     drivers = [made(memory, "aaa"), made(memory, "bbb")]
     sweep(stage.scene, drivers, [-1, -1])
     assert sorted(stage.notes)[:2] == ["pod of d-aaa.fake.dra", "pod of d-bbb.fake.dra"]
-    told = "away 0 s: slices withdrawn not, not"
-    assert stage.notes[-1] == f"the driver crashed on node-1, left node-2 cleanly; {told}; {told}"
+    told = "1 s (stayed), 1 s (stayed)"
+    ways = "after its crash and after a clean stop"
+    assert stage.notes[-1] == f"the driver was away {ways} for (and its slices): {told}; {told}"
 
 
 def test_a_gap_tells_when_each_nodes_slices_went(memory: Memory) -> None:
-    gap = Gap(made(memory, "aaa"), 33.4, {"node-2": 29.6}, ())
-    assert str(gap) == "away 33 s: slices withdrawn not, after 30 s"
+    gap = Gap(made(memory, "aaa"), {"node-2": 33.4}, {"node-2": 29.6}, ())
+    assert str(gap) == "for good (stayed), 33 s (gone after 30 s)"
 
 
 def test_slices_that_go_in_a_short_gap_are_wrong(stage: Stage, memory: Memory) -> None:
     driver = made(memory, "aaa")
     memory.drop("ResourceSlice", f"{driver.name}-node-2")
     stage.returns = lambda driver: memory.put(piece(driver, "node-2"))
-    with pytest.raises(CheckFailed, match=r"slices of node-2 gone 0\.\d s after the loss") as failure:
+    with pytest.raises(
+        CheckFailed, match=r"slices of node-2 gone after 0\.\d s, the driver was away for 1\.\d s"
+    ) as failure:
         sweep(stage.scene, [driver], [-1])
     assert "node-1" not in failure.value.observed
+
+
+def test_slices_may_go_when_the_driver_was_away_for_longer(stage: Stage, memory: Memory) -> None:
+    driver = made(memory, "aaa")
+    memory.drop("ResourceSlice", f"{driver.name}-node-2")
+    stage.away["node-2"] = 29
+    stage.returns = lambda driver: memory.put(piece(driver, "node-2"))
+    with pytest.raises(CheckFailed, match="node-2 advertises 2 devices, before it were 0") as failure:
+        sweep(stage.scene, [driver], [-1])
+    assert "gone" not in failure.value.observed
 
 
 @pytest.mark.parametrize(
