@@ -13,7 +13,7 @@ from fixtures.scene import Scene
 from fixtures.streams import roll_out_under_load
 from fixtures.workloads import Workloads
 
-# The kubelet retries a failed prepare after 60 to 90 s; noise of a busy machine is far below that.
+# On top of twice the slowest of before: a busy machine is not so uneven, and a failed prepare costs 60 to 90 s.
 ALLOWANCE = 20.0
 # The kubelet withdraws the slices of a lost driver after 30 s.
 WITHDRAWAL = 35.0
@@ -68,7 +68,7 @@ def test_new_pods_start(scene: Scene, driver: Driver, workloads: Workloads) -> N
     scene.note(str(starts))
     failures = workloads.failed_prepares()
     slowest = max((start.took for start in starts.before), default=0.0)
-    limit = slowest + ALLOWANCE
+    limit = 2 * slowest + ALLOWANCE
     slow = [f"{s.pod} after {s.took:.1f} s" for s in starts.since if s.took > limit and s.pod not in failures.others]
     problems = [*slow, *failures.by_driver.values(), *starts.refused]
     expect(
