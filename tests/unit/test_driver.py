@@ -201,6 +201,7 @@ def test_what_undid_itself_does_not_keep_a_driver_from_being_removed(
 @pytest.mark.usefixtures("signals")
 def test_a_driver_without_a_serving_process_cannot_be_frozen(driver: Driver) -> None:
     driver.install()
+    driver.timeouts = Timeouts(1, {"driver_start": 1e-9})
     with pytest.raises(CheckFailed, match=f"a process of {NAME}-node-2 listens"):
         freeze(driver, "node-2")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,10 @@ import pytest
 from drivers.install import Instance
 from drivers.manifest import load
 from fixtures.driver import Driver
-from fixtures.injuries import vanish
+from fixtures.injuries import freeze, vanish
 from fixtures.kube import Timeouts
-from fixtures.nodes import DockerShell, NodeShell
+from fixtures.nodes import DockerShell, NodeShell, NodeShellError
+from fixtures.outcomes import Said
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -67,7 +69,7 @@ def cluster(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Cluster:
 @pytest.fixture
 def driver(cluster: Cluster) -> Driver:
     instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
-    shells = {node: DockerShell(node, Path("docker")) for node in NODES}
+    shells: dict[str, NodeShell] = {node: DockerShell(node, Path("docker")) for node in NODES}
     return Driver(cluster.memory, instance, NODES, shells, Timeouts())
 
 
@@ -79,6 +81,37 @@ def test_a_driver_that_vanishes_hangs_until_it_is_killed_as_it_leaves(driver: Dr
         "driver stopped",
         "SIGKILL to the driver on node-2",
     ]
+
+
+def test_a_driver_that_was_restarted_before_it_left_tells_nothing(
+    driver: Driver, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def signal(_: NodeShell, _pid: int, name: str) -> None:
+        if name == "KILL":
+            raise NodeShellError("no such process")
+
+    monkeypatch.setattr(DockerShell, "signal", signal)
+    with pytest.raises(Said, match="the hung driver on node-2 was restarted") as said:
+        vanish(driver, "node-2")
+    assert said.value.outcome == "inconclusive"
+    assert len(cluster.memory.later) == 1
+
+
+def test_a_driver_whose_container_was_just_restarted_is_waited_for(
+    driver: Driver, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = iter([[], [7], [8]])
+
+    def signal(_: NodeShell, pid: int, name: str) -> None:
+        if pid == 7:
+            raise NodeShellError("no such process")
+        cluster.told.append(f"{pid} {name}")
+
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    monkeypatch.setattr(DockerShell, "serving_processes", lambda *_: next(found))
+    monkeypatch.setattr(DockerShell, "signal", signal)
+    freeze(driver, "node-1")
+    assert cluster.told == ["8 STOP"]
 
 
 def test_without_a_node_it_vanishes_from_all(driver: Driver, cluster: Cluster) -> None:
