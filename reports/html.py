@@ -17,6 +17,7 @@ from reports.phrases import (
     counts,
     driver_title,
     duration,
+    not_covered,
     number,
 )
 from reports.timeline import NARROW_SUFFIX, svg
@@ -50,6 +51,7 @@ def to_html(report: Report, directory: Path) -> str:
         pictures={check.id: pictures for check in report.checks if (pictures := _pictures(check, directory))},
         measured=[(check, measurement) for check in report.checks for measurement in check.measurements],
         counts=counts(report),
+        gap=not_covered(report),
         driver=driver_title(report),
         symbols=SYMBOLS,
         titles=PRACTICE_TITLES,

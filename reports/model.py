@@ -28,6 +28,7 @@ Practice = Literal["rbac", "driver", "upgrade", "liveness", "drain", "scale"]
 Level = Literal["core", "extended", "advisory"]
 Outcome = Literal["passed", "failed", "error", "inconclusive", "not-supported", "not-applicable", "exempt", "not-run"]
 Verdict = Literal["conformant", "partial", "non-conformant"]
+PracticeVerdict = Literal["conformant", "partial", "non-conformant", "not-judged"]
 ExitCode = Literal[0, 1, 2, 3, 4]
 
 PRACTICES: tuple[Practice, ...] = get_args(Practice)
@@ -134,6 +135,8 @@ class Measurement(Model):
 class CheckResult(Model):
     """What became of one check. `started` is None for a check that never began.
 
+    planned: False for a check that the mode of the run leaves out, a run that may not disturb the cluster those that
+    would; it is then not-applicable, and the verdict does not cover it.
     notes: what was seen and is worth knowing whatever the outcome, such as what this version does.
     """
 
@@ -144,6 +147,7 @@ class CheckResult(Model):
     source: str
     features: tuple[str, ...] = ()
     outcome: Outcome
+    planned: bool = True
     reason: str | None = None
     started: AwareDatetime | None = None
     duration: NonNegativeFloat = 0.0
@@ -155,10 +159,13 @@ class CheckResult(Model):
 
 
 class PracticeResult(Model):
-    """The verdict on one practice, with how many of its checks had each outcome (all eight are listed)."""
+    """The verdict on one practice, with how many of its checks had each outcome (all eight are listed).
+
+    It is not-judged when the run planned none of its checks.
+    """
 
     name: Practice
-    verdict: Verdict
+    verdict: PracticeVerdict
     counts: dict[Outcome, NonNegativeInt]
 
 

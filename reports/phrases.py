@@ -1,9 +1,10 @@
 """Words that several writers share: symbols, times, and a failure in at most fifteen lines."""
 
-from reports.model import CheckResult, Level, Outcome, Practice, Report, Verdict
+from reports.model import CheckResult, Level, Outcome, Practice, PracticeVerdict, Report
+from reports.verdict import left_out
 
 # Never shown without the word itself: neither a symbol nor a colour has to be known.
-SYMBOLS: dict[Outcome | Verdict, str] = {
+SYMBOLS: dict[Outcome | PracticeVerdict, str] = {
     "passed": "✓",
     "failed": "✗",
     "error": "!",
@@ -15,6 +16,7 @@ SYMBOLS: dict[Outcome | Verdict, str] = {
     "conformant": "✓",
     "partial": "◐",
     "non-conformant": "✗",
+    "not-judged": "·",
 }
 PRACTICE_TITLES: dict[Practice, str] = {
     "rbac": "Separate permissions to DRA related APIs",
@@ -62,6 +64,17 @@ def broken(report: Report) -> list[CheckResult]:
     weights = tuple(LEVEL_MEANINGS)
     found = [check for check in report.checks if check.outcome in ("failed", "error")]
     return sorted(found, key=lambda check: (weights.index(check.level), check.outcome != "failed"))
+
+
+def not_covered(report: Report) -> str | None:
+    """What the verdict does not cover, because the run was not to disturb the cluster; None when it covers all."""
+    number = sum(left_out(check) for check in report.checks)
+    if not number:
+        return None
+    return (
+        f"The verdict does not cover the {number} check{'s' if number > 1 else ''} that would have disturbed the "
+        "cluster: --dra-allow-disruptive with --dra-context NAME makes them, too."
+    )
 
 
 def duration(seconds: float) -> str:

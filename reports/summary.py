@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reports.model import CheckResult, Report
-from reports.phrases import SYMBOLS, broken, counts, driver_title, duration, failure_text
+from reports.phrases import SYMBOLS, broken, counts, driver_title, duration, failure_text, not_covered
 from reports.verdict import rejudge
 
 _MOST_FAILURES = 10
@@ -33,6 +33,8 @@ def _lines(report: Report) -> Iterator[str]:
     for name, verdict, times in [*rows, ("all", report.verdict, counts(report))]:
         said = ", ".join(f"{number} {outcome}" for outcome, number in times.items() if number)
         yield f"| {name} | {SYMBOLS[verdict]} {verdict} | {said} |"
+    if gap := not_covered(report):
+        yield f"\n{_plain(gap)}"
     yield from _failures(broken(report))
     named = {check.id for check in broken(report)}
     reasons = [reason for reason in rejudge(report).reasons if reason.split(" ", 1)[0] not in named]

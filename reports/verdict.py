@@ -16,6 +16,9 @@ The plan, not the run, is what gets judged: a planned check without a result is 
 * What an advisory check finds never counts. That it found nothing because the suite broke or left it out does: that is
   a defect of the run.
 * A practice of which no check was executed is `partial` at best, and so is a run without any practice.
+* A run in somebody else's cluster that may not disturb it does not plan the checks that would: they are
+  `not-applicable`, not planned, and the verdict does not cover them, which the report says beside it. A practice
+  without a planned check is `not-judged`.
 * A timeout raised above its conformant maximum makes every practice `partial` at best: all of them waited by it.
 * A crash of the suite makes the run `partial` at best. A violated invariant makes the run `non-conformant`, whichever
   check was looking: the cluster broke a promise.
@@ -33,7 +36,9 @@ from reports.model import (
     CatalogueEntry,
     CheckResult,
     ExitCode,
+    Practice,
     PracticeResult,
+    PracticeVerdict,
     Report,
     TimeoutUse,
     Verdict,
@@ -79,25 +84,22 @@ def judge(
         of_practice = [check for check in checks if check.practice == practice]
         if not of_practice:
             continue
+        if all(left_out(check) for check in of_practice):
+            practices.append(_practice(practice, "not-judged", of_practice))
+            continue
         found = [(verdict_allowed_by(check), _sentence(check)) for check in of_practice]
         if not any(check.outcome in ("passed", "failed") for check in of_practice if check.id in plan):
             found.append(("partial", f"{practice}: no check was executed"))
         reasons += [reason for reason in found if reason[0] != "conformant"]
         verdict = _worst(verdict for verdict, _ in found)
-        practices.append(
-            PracticeResult(
-                name=practice,
-                verdict=_worst([verdict, "partial"]) if stretched else verdict,
-                counts={outcome: sum(check.outcome == outcome for check in of_practice) for outcome in OUTCOMES},
-            )
-        )
+        practices.append(_practice(practice, _worst([verdict, "partial"]) if stretched else verdict, of_practice))
     reasons += [
         ("partial", f"timeout {t.name} was {t.used:g} s, a conformant run allows {t.conformant_maximum:g} s")
         for t in stretched
     ]
     if crash:
         reasons.append(("partial", f"the suite broke: {crash}"))
-    if not practices:
+    if all(practice.verdict == "not-judged" for practice in practices):
         reasons.append(("partial", "no check was planned"))
     verdict = _worst(verdict for verdict, _ in reasons)
     broken = bool(crash) or any(check.outcome == "error" for check in checks)
@@ -123,6 +125,8 @@ def rejudge(report: Report, planned: Sequence[CatalogueEntry] | None = None) -> 
 
 def verdict_allowed_by(check: CheckResult) -> Verdict:
     """The best verdict that this check alone still allows (the table above)."""
+    if left_out(check):
+        return "conformant"
     match check.outcome, check.level:
         case "passed", _:
             return "conformant"
@@ -137,6 +141,11 @@ def verdict_allowed_by(check: CheckResult) -> Verdict:
     return "partial"
 
 
+def left_out(check: CheckResult) -> bool:
+    """Whether the mode of the run left a check out of the plan."""
+    return not check.planned and check.outcome == "not-applicable"
+
+
 def not_run(entry: CatalogueEntry, reason: str | None = None) -> CheckResult:
     """The result of a check that was planned and never reported."""
     return CheckResult(
@@ -149,6 +158,11 @@ def not_run(entry: CatalogueEntry, reason: str | None = None) -> CheckResult:
         outcome="not-run",
         reason=reason,
     )
+
+
+def _practice(name: Practice, verdict: PracticeVerdict, checks: Sequence[CheckResult]) -> PracticeResult:
+    counts = {outcome: sum(check.outcome == outcome for check in checks) for outcome in OUTCOMES}
+    return PracticeResult(name=name, verdict=verdict, counts=counts)
 
 
 def _entry(check: CheckResult) -> CatalogueEntry:

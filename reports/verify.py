@@ -14,6 +14,7 @@ from reports.model import (
     load_catalogue,
     repeated,
 )
+from reports.phrases import not_covered
 from reports.verdict import rejudge
 
 CATALOGUE = Path(__file__).parents[1] / "suites" / "catalogue.yaml"
@@ -52,6 +53,7 @@ def verify(path: Path, catalogue: Path = CATALOGUE) -> Verification:
         )
     else:
         practices = {practice.name for practice in report.practices}
+        problems += _wrongly_left_out(report, {entry.id for entry in load_catalogue(catalogue) if entry.disruptive})
         planned = [entry for entry in load_catalogue(catalogue) if entry.practice in practices]
         problems += _differences_to_plan(report, planned)
     problems += _differences_to_judgement(report, planned)
@@ -81,6 +83,8 @@ def _problems_of_check(check: CheckResult) -> Iterator[str]:
         yield f"{check.id}: is listed under practice {check.practice}"
     if check.outcome in _NEEDS_REASON and not (check.reason or "").strip():
         yield f"{check.id}: {check.outcome} without a reason"
+    if not check.planned and check.outcome != "not-applicable":
+        yield f"{check.id}: {check.outcome}, though it was not planned"
     if check.outcome == "failed" and check.failure is None:
         yield f"{check.id}: failed without saying what was expected and observed"
     if check.outcome == "passed" and check.failure is not None:
@@ -101,6 +105,14 @@ def _differences_to_plan(report: Report, planned: list[CatalogueEntry]) -> Itera
                 yield f"{entry.id}: {name} is {said!r}, the catalogue says {planned_as!r}"
     for name in checks:
         yield f"{name}: is not in the catalogue"
+
+
+def _wrongly_left_out(report: Report, disruptive: set[str]) -> Iterator[str]:
+    """Only a run that may not disturb somebody else's cluster leaves checks out of its plan: those that would."""
+    undisturbing = report.options.get("cluster") == "existing" and report.options.get("allow-disruptive") == "False"
+    for check in report.checks:
+        if not check.planned and not (undisturbing and check.id in disruptive):
+            yield f"{check.id}: was not planned, which neither the options nor the catalogue explain"
 
 
 def _differences_to_judgement(report: Report, planned: list[CatalogueEntry] | None) -> Iterator[str]:
@@ -127,6 +139,8 @@ def _differences_to_judgement(report: Report, planned: list[CatalogueEntry] | No
 def _notes(report: Report) -> Iterator[str]:
     names = ", ".join(practice.name for practice in report.practices)
     yield f"the verdict is {report.verdict} and covers: {names or 'nothing'}"
+    if gap := not_covered(report):
+        yield gap
     if report.driver.saboteur:
         yield f"a fault was planted ({report.driver.saboteur}): the run proves that checks can fail, no more"
     if report.metadata.suite_dirty:

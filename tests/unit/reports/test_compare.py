@@ -122,7 +122,9 @@ def test_what_is_not_worse_has_lost_nothing(report: Report, seed: int) -> None:
 @pytest.fixture
 def catalogue(tmp_path: Path, entries: tuple[CatalogueEntry, ...]) -> Path:
     file = tmp_path / "catalogue.yaml"
-    file.write_text(yaml.safe_dump({"checks": [entry.model_dump(mode="json", by_alias=True) for entry in entries]}))
+    disturb = ("liveness.restart.hung",)
+    checks = [entry.model_copy(update={"disruptive": entry.id in disturb}) for entry in entries]
+    file.write_text(yaml.safe_dump({"checks": [entry.model_dump(mode="json", by_alias=True) for entry in checks]}))
     return file
 
 
@@ -209,9 +211,42 @@ def pass_without_running(content: dict[str, Any]) -> None:
     content["checks"][0].pop("started")
 
 
+def leave_out(content: dict[str, Any], name: str = "liveness.restart.hung") -> None:
+    """As a run that may not disturb an existing cluster leaves out checks that would."""
+    content["options"] = {"cluster": "existing", "allow-disruptive": "False"}
+    left = {"outcome": "not-applicable", "reason": "disturbs", "planned": False, "failure": None}
+    check_in(content, name).update(left)
+
+
+def leave_out_on_kind(content: dict[str, Any]) -> None:
+    leave_out(content)
+    content["options"]["cluster"] = "kind"
+
+
+def leave_out_what_is_harmless(content: dict[str, Any]) -> None:
+    leave_out(content, "driver.slices.pool-per-node")
+
+
+def pass_unplanned(content: dict[str, Any]) -> None:
+    leave_out(content)
+    check_in(content, "liveness.restart.hung")["outcome"] = "passed"
+
+
+def test_a_report_may_leave_out_what_would_disturb(honest: dict[str, Any], catalogue: Path) -> None:
+    leave_out(honest)
+    counts = next(p for p in honest["practices"] if p["name"] == "liveness")
+    counts["counts"] |= {"inconclusive": 0, "not-applicable": 1}
+    found = verified(honest, catalogue)
+    assert found.problems == ()
+    assert any("does not cover the 1 check that would have disturbed" in note for note in found.notes)
+
+
 @pytest.mark.parametrize(
     ("tamper", "problem"),
     [
+        (leave_out_on_kind, "liveness.restart.hung: was not planned, which neither the options nor the catalogue"),
+        (leave_out_what_is_harmless, "driver.slices.pool-per-node: was not planned, which neither the options"),
+        (pass_unplanned, "liveness.restart.hung: passed, though it was not planned"),
         (embellish_verdict, "the verdict says conformant, the checks add up to non-conformant"),
         (embellish_verdict, "the exit code says 0, the checks add up to 1"),
         (embellish_outcome, "practice driver: says non-conformant, its checks add up to partial"),

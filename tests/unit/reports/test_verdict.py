@@ -6,7 +6,7 @@ import random
 import pytest
 
 from reports.model import OUTCOMES, PRACTICES, CatalogueEntry, CheckResult, Level, Outcome, TimeoutUse, Verdict
-from reports.verdict import judge, not_run
+from reports.verdict import Judgement, judge, not_run
 
 LEVELS: tuple[Level, ...] = ("core", "extended", "advisory")
 
@@ -88,6 +88,37 @@ def test_an_empty_plan_is_never_conformant() -> None:
 
 def test_nothing_executed_is_never_conformant() -> None:
     assert judged(("extended", "not-supported"), ("extended", "not-applicable")) == ("partial", 3)
+
+
+def left_out_of(*practices: str, judged: Outcome | None = "passed") -> Judgement:
+    """A run with one check that is judged, and one in each practice that the mode leaves out."""
+    plan = [entry(f"{practice}.aspect.disturbing") for practice in practices]
+    results = {of.id: result(of, "not-applicable").model_copy(update={"planned": False}) for of in plan}
+    if judged:
+        plan.append(entry("rbac.operator.manages-claims"))
+        results[plan[-1].id] = result(plan[-1], judged)
+    return judge(plan, results)
+
+
+def test_what_the_mode_leaves_out_is_not_covered_by_the_verdict() -> None:
+    judgement = left_out_of("rbac", "upgrade")
+    assert (judgement.verdict, judgement.exit_code, judgement.reasons) == ("conformant", 0, ())
+    assert [(p.name, p.verdict) for p in judgement.practices] == [("rbac", "conformant"), ("upgrade", "not-judged")]
+    assert judgement.practices[1].counts["not-applicable"] == 1
+    assert len(judgement.checks) == 3
+
+
+def test_what_the_mode_leaves_out_earns_nothing() -> None:
+    assert left_out_of("rbac", judged="failed").verdict == "non-conformant"
+    assert left_out_of("rbac", judged="not-applicable").verdict == "partial"
+    assert left_out_of("rbac", "drain", judged=None).verdict == "partial"
+
+
+@pytest.mark.parametrize("outcome", [outcome for outcome in OUTCOMES if outcome not in ("passed", "not-applicable")])
+def test_only_what_was_not_made_can_be_left_out(outcome: Outcome) -> None:
+    plan = [entry("rbac.operator.one"), entry("rbac.operator.two")]
+    odd = result(plan[1], outcome).model_copy(update={"planned": False})
+    assert judge(plan, {plan[0].id: result(plan[0], "passed"), odd.id: odd}).verdict != "conformant"
 
 
 def test_a_result_outside_the_plan_is_kept_but_earns_nothing() -> None:
