@@ -16,7 +16,7 @@ from fixtures.drain.cases import FOREIGN, every_case
 from fixtures.drain.gate import cordoned
 from fixtures.driver import Driver
 from fixtures.leaks import no_device_leaked
-from fixtures.nodes import TAKEN_LABEL, QuietNode
+from fixtures.nodes import QuietNode
 from fixtures.outcomes import expect
 from fixtures.scene import Scene
 from fixtures.workloads import Workloads
@@ -80,7 +80,7 @@ def test_ends(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drain
     workloads.template("single")
     workloads.pod("slow", templates={"device": "single"}, node=node, linger=4)
     workloads.running("slow")
-    let_go = drains.own("--driver", driver.name, "--release", f"label:{TAKEN_LABEL}=drained")
+    let_go = drains.own("--driver", driver.name, "--release", quiet_node.release)
     with drains.draining(node, let_go) as drain:
         stays_ready_until_gone(driver, node, ["slow"])
         drain.end()

@@ -16,7 +16,7 @@ from fixtures.workloads import Workloads
     level="core",
     source="GP-6",
     hint="let the Node own the driver's ResourceSlices (ownerReferences), and let it find what was left prepared",
-    capabilities=("node-shell", "kubelet-restart"),
+    capabilities=("node-shell", "kubelet-restart", "node-restart"),
     disruptive=True,
 )
 def test_node_removed(driver: Driver, workloads: Workloads, quiet_node: QuietNode) -> None:

@@ -6,7 +6,7 @@ from fixtures.checks import check
 from fixtures.drain import Drains, goes_from, stays_ready_until_gone
 from fixtures.driver import Driver
 from fixtures.leaks import no_device_leaked
-from fixtures.nodes import TAKEN_LABEL, QuietNode
+from fixtures.nodes import QuietNode
 from fixtures.workloads import Workloads
 
 
@@ -23,7 +23,7 @@ def test_heals(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drai
     workloads.template("single")
     workloads.pod("before", templates={"device": "single"}, node=node)
     workloads.running("before")
-    let_go = drains.own("--driver", driver.name, "--release", f"label:{TAKEN_LABEL}=drained")
+    let_go = drains.own("--driver", driver.name, "--release", quiet_node.release)
     with drains.draining(node, let_go) as drain:
         stays_ready_until_gone(driver, node, ["before"])
         drain.end()

@@ -16,7 +16,7 @@ from fixtures.cluster.errors import ClusterError
 from fixtures.options import OPTIONS
 from fixtures.run.interruption import interrupt_once, work_undisturbed
 from fixtures.run.place import SESSION_VARIABLE
-from fixtures.run.topology import Clusters, clusters
+from fixtures.run.topology import Clusters, kind_clusters
 from reports.model import load_catalogue
 
 DEFAULTS = {
@@ -35,7 +35,7 @@ class Cluster:
         os.environ[SESSION_VARIABLE] = str(self.directory)
 
     def clusters(self) -> Clusters:
-        return clusters(self.directory, DEFAULTS["kubernetes"], DEFAULTS["node-image"], self.say)
+        return kind_clusters(self.directory, DEFAULTS["kubernetes"], DEFAULTS["node-image"], self.say)
 
     def say(self, text: str) -> None:
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from kubernetes.dynamic import exceptions
 
-from fixtures.kube import Gone, Kube
+from fixtures.kube import Gone, Kube, Refused
 
 Object = dict[str, Any]
 Key = tuple[str, str | None, str]
@@ -61,7 +61,6 @@ class Memory(Kube):
     def listing(
         self, kind: str, namespace: str | None = None, labels: str = "", fields: str = ""
     ) -> tuple[list[Object], str]:
-        assert not labels.count("="), "only a label's presence"
         found = [
             item
             for (k, n, _), item in self.objects.items()
@@ -126,14 +125,20 @@ class Memory(Kube):
     @staticmethod
     def problem(status: int) -> exceptions.DynamicApiError:
         """The error that the client raises for an answer of the API server."""
-        kinds: dict[int, type[exceptions.DynamicApiError]] = {404: Gone, 503: exceptions.ServiceUnavailableError}
+        kinds: dict[int, type[exceptions.DynamicApiError]] = {
+            403: Refused,
+            404: Gone,
+            503: exceptions.ServiceUnavailableError,
+        }
         facts = SimpleNamespace(status=status, reason="", body="", headers={})
         error: exceptions.DynamicApiError = kinds[status](facts)
         return error
 
 
 def _matches(item: Object, labels: str, fields: str) -> bool:
-    if labels and labels not in item["metadata"].get("labels", {}):
+    key, _, wanted = labels.partition("=")
+    given = item["metadata"].get("labels", {})
+    if labels and (key not in given or (wanted and given[key] != wanted)):
         return False
     for path, _, wanted in (part.partition("=") for part in fields.split(",") if part):
         value: Any = item

@@ -15,7 +15,7 @@ from fixtures import diagnostics
 from fixtures.cluster.handle import ClusterHandle
 from fixtures.driver import Driver
 from fixtures.kube import Kube, Timeouts
-from fixtures.nodes import DockerShell, NodeShellError
+from fixtures.nodes import DockerShell, NodeShell, NodeShellError
 from fixtures.recorder import Recorder
 from fixtures.scene import Scene
 
@@ -60,7 +60,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     (state / "recorder").mkdir(parents=True)
     handle = ClusterHandle("standard", "c", Path("k"), "1.37.2", (), frozenset(), Path("k"), Path("d"), state)
     kube = Cluster()
-    shells = {"node-1": DockerShell("node-1", Path("docker"))}
+    shells: dict[str, NodeShell] = {"node-1": DockerShell("node-1", Path("docker"))}
     instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
     driver = Driver(kube, instance, ["node-1"], shells, Timeouts())
     return Scene(handle, kube, Recorder(state, kube), shells, "ns", driver)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +19,7 @@ from fixtures.driver import Driver, _rolled_out, installed, is_ready
 from fixtures.injuries import freeze
 from fixtures.kube import Timeouts
 from fixtures.nodes import DockerShell, NodeShell, NodeShellError
-from fixtures.outcomes import CheckFailed
+from fixtures.outcomes import CheckFailed, Said
 from fixtures.rollouts import roll_out
 
 if TYPE_CHECKING:
@@ -75,7 +78,7 @@ def driver(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Driver:
     memory.reacts = lambda: run_daemon_sets(memory)
     monkeypatch.setattr(metrics, "registered_sockets", lambda _kube, node, name: [f"{node}/{name}"])
     instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={"devices": "true"})
-    shells = {node: DockerShell(node, Path("docker")) for node in NODES}
+    shells: dict[str, NodeShell] = {node: DockerShell(node, Path("docker")) for node in NODES}
     return Driver(memory, instance, NODES, shells, Timeouts())
 
 
@@ -227,6 +230,57 @@ def test_in_a_dead_cluster_nothing_is_removed(driver: Driver, memory: Memory) ->
     memory.done.clear()
     driver.remove()
     assert memory.done == []
+
+
+@pytest.fixture
+def theirs(driver: Driver, memory: Memory) -> Driver:
+    """A driver that was there before, in a namespace of its own, with what its DaemonSet was like then."""
+    manifest = driver.instance.manifest
+    install = manifest.install.model_copy(update={"kind": "preinstalled", "files": (), "code": None})
+    workload = manifest.workload.model_copy(update={"namespace": SPACE, "daemon_sets": (NAME,)})
+    fixed = {"name": driver.name, "install": install, "workload": workload, "upgrade": None}
+    driver.install()
+    memory.drop("DaemonSet", f"{NAME}-old-kubelets", SPACE)
+    instance = replace(driver.instance, id="9f9f9f", manifest=manifest.model_copy(update=fixed))
+    memory.done.clear()
+    return replace(driver, instance=instance, _objects=[], undo=contextlib.ExitStack())
+
+
+def test_a_preinstalled_driver_is_used_as_it_is(theirs: Driver, memory: Memory) -> None:
+    before = copy.deepcopy(memory.objects)
+    theirs.install()
+    assert (theirs.home, theirs.namespace) == (SPACE, "dra-9f9f9f")
+    assert names(theirs.pods()) == [f"{NAME}-node-1", f"{NAME}-node-2"]
+    theirs.remove()
+    assert memory.objects == before
+    assert memory.done == []
+
+
+def test_the_workload_of_others_outlives_a_check(theirs: Driver, memory: Memory) -> None:
+    memory.put(pod("somebody-elses"))
+    mine = pod("workload")
+    mine["metadata"]["namespace"] = theirs.namespace
+    memory.put(mine)
+    theirs.remove()
+    assert memory.done == ["delete Pod/workload in 1 s"]
+
+
+def test_a_preinstalled_driver_is_started_anew_and_then_as_it_was(theirs: Driver, memory: Memory) -> None:
+    def template() -> Object:
+        found: Object = memory.get("DaemonSet", NAME, SPACE)["spec"]["template"]
+        return {**found, "metadata": {k: v for k, v in found["metadata"].items() if v or k != "annotations"}}
+
+    before = template()
+    theirs.change_to(theirs.instance.upgraded())
+    assert "dra-conformance/rollout" in template()["metadata"]["annotations"]
+    theirs.leave()
+    theirs.remove()
+    assert template() == before
+
+
+def test_a_preinstalled_driver_is_given_no_other_version(theirs: Driver) -> None:
+    with pytest.raises(Said, match="not-applicable: a preinstalled driver is given no other version"):
+        theirs.change_to(theirs.instance, lambda objects: objects)
 
 
 def test_a_driver_is_removed_even_if_it_never_came_up(driver: Driver, memory: Memory) -> None:

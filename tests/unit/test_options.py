@@ -15,6 +15,17 @@ from reports.model import PRACTICES
 CHECKS = {"rbac.operator.manages-claims", "driver.slices.published"}
 MANIFEST = Path(__file__).parents[2] / "drivers" / "catalog" / "kubernetes-pydra.yaml"
 
+PREINSTALLED = """\
+apiVersion: dra.conformance/v1alpha1
+kind: DriverUnderTest
+name: gpu.example.com
+implementation: {organization: Example, project: gpu, version: "1", url: https://example.com}
+install: {kind: preinstalled}
+workload: {namespace: gpu-driver, daemonSets: [plugin], serviceAccount: plugin, container: driver}
+deviceClass: gpu.example.com
+proof: {env: X_.*, value: "{device}"}
+"""
+
 
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,6 +195,48 @@ def test_the_report_shows_every_option_as_text() -> None:
     assert shown["keep"] == "always"
     assert shown["saboteur"] == ""
     assert len(shown) == len(OPTIONS)
+
+
+def test_an_existing_cluster_is_not_disturbed_unless_it_is_named() -> None:
+    assert not parsed(cluster="existing").allow_disruptive
+    assert not parsed(cluster="existing", context="dev").allow_disruptive
+    options = parsed(cluster="existing", context="dev", allow_disruptive="true")
+    assert options.allow_disruptive
+    assert options.kubernetes == "", "it has its own"
+    said = refusal(cluster="existing", allow_disruptive="true")
+    assert said.startswith("--dra-allow-disruptive: say which cluster may be disturbed, with --dra-context NAME")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "option", "value"),
+    [
+        ("kind", "kubeconfig", "f"),
+        ("kind", "context", "dev"),
+        ("kind", "allow-disruptive", "true"),
+        ("existing", "kubernetes", "1.36.3"),
+        ("existing", "node-image", "build"),
+        ("existing", "keep", "always"),
+    ],
+)
+def test_an_option_without_a_meaning_here_is_refused(cluster: str, option: str, value: str) -> None:
+    other = "existing" if cluster == "kind" else "kind"
+    said = refusal(**{"cluster": cluster, option: value})
+    assert said == f"--dra-{option} is for --dra-cluster {other}, leave it away with {cluster}"
+    assert parsed(cluster="kind", allow_disruptive="false").cluster == "kind"
+
+
+def test_a_preinstalled_driver_is_not_in_a_new_cluster(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(PREINSTALLED)
+    assert parsed(driver=str(file), cluster="existing").driver.preinstalled
+    assert "is in no new cluster; use --dra-cluster existing" in refusal(driver=str(file))
+
+
+def test_no_fault_is_planted_in_a_cluster_of_somebody_else() -> None:
+    one = {saboteur.layer: saboteur.id for saboteur in REGISTRY.values()}
+    assert parsed(saboteur=one["driver"], cluster="existing").saboteur
+    said = refusal(saboteur=one["cluster"], cluster="existing")
+    assert "is planted in the cluster itself; use --dra-cluster kind" in said
 
 
 def test_no_option_is_a_secret() -> None:

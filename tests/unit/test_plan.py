@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fixtures import offers
 from fixtures.checks import Check
 from fixtures.cluster.handle import ClusterHandle
 from fixtures.cluster.settings import TOPOLOGIES
@@ -66,7 +68,7 @@ def test_a_check_runs_where_nothing_is_against_it() -> None:
             {"disruptive": True},
             {"disruptive": False},
             {},
-            ("not-applicable", "disturbs nodes, which needs --dra-allow-disruptive with --dra-context NAME"),
+            ("not-applicable", "disturbs drivers or nodes, which needs --dra-allow-disruptive with --dra-context NAME"),
         ),
         (
             {},
@@ -89,6 +91,14 @@ def test_the_users_choice_comes_before_what_the_place_lacks() -> None:
         "not-supported",
         "the driver's manifest declares rolling-update unsupported",
     )
+
+
+@pytest.mark.parametrize(("disruptive", "planned"), [(True, True), (False, False)])
+def test_the_verdict_does_not_miss_what_the_mode_leaves_out(disruptive: bool, planned: bool) -> None:
+    check = replace(CHECK, capabilities=("old-kubelet",), disruptive=True)
+    ruling = ruled_out(check, options(), replace(PLACE, disruptive=disruptive))
+    assert ruling is not None
+    assert (ruling.outcome, ruling.planned) == ("not-applicable", planned)
 
 
 def left(check: Check, /, **values: str) -> tuple[str | None, str] | None:
@@ -114,6 +124,18 @@ def test_kind_gives_all_topologies_each_with_its_own_version() -> None:
     assert offer.grounds["skew"].kubernetes == "1.35.4"
     assert "old-kubelet" in offer.grounds["skew"].capabilities
     assert offer.disruptive
+
+
+@pytest.mark.parametrize("disruptive", [False, True])
+def test_an_existing_cluster_gives_itself_and_no_other_topology(
+    disruptive: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    handle = ClusterHandle("standard", "dev", tmp_path, "1.36.1", (), frozenset(), None, None, tmp_path)
+    monkeypatch.setattr(offers, "examine", lambda _settings, _directory: (None, handle))
+    allowed = {"allow-disruptive": "true"} if disruptive else {}
+    offer = foreseen(options(**{"cluster": "existing", "context": "dev"} | allowed))
+    assert offer.grounds == {"standard": Ground("1.36.1", frozenset({"node-shell", "kubelet-restart"}))}
+    assert offer.disruptive == disruptive
 
 
 def test_a_cluster_that_is_there_is_believed_more_than_the_options() -> None:

@@ -56,7 +56,7 @@ class One(Kube):
 def problems(item: Object, monkeypatch: pytest.MonkeyPatch, *, with_shell: bool = True) -> list[str]:
     monkeypatch.setattr(NodeShell, "listening_ports", lambda _, container: {8081} if container == "abc" else set())
     instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
-    shells = {"n": DockerShell("n", Path("docker"))} if with_shell else {}
+    shells: dict[str, NodeShell] = {"n": DockerShell("n", Path("docker"))} if with_shell else {}
     return liveness_problems(Driver(One(item), instance, ["n"], shells, Timeouts()))
 
 

@@ -52,7 +52,8 @@ class Cluster(Kube):
             raise RuntimeError("no more pods")
         if item["kind"] == "Pod":
             self.until(lambda: not self._watched or not any(self._passes(name) for name in self._pods))
-            node, name = item["spec"]["nodeSelector"]["kubernetes.io/hostname"], item["metadata"]["name"]
+            required = item["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            (node,), name = required["nodeSelectorTerms"][0]["matchFields"][0]["values"], item["metadata"]["name"]
             with self._changed:
                 self._change("ADDED", {**item, "status": {}})
                 if name.startswith("keeper"):

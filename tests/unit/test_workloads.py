@@ -10,7 +10,8 @@ import pytest
 from drivers.install import RUN_LABEL, Instance
 from drivers.manifest import load
 from fixtures.kube import Kube, Timeouts
-from fixtures.outcomes import CheckFailed
+from fixtures.outcomes import CheckFailed, Said
+from fixtures.placing import only
 from fixtures.workloads import Device, Workloads, devices_of, runs
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def test_a_pod_uses_all_its_claims_in_one_container() -> None:
         {"name": "b", "resourceClaimName": "shared"},
     ]
     assert [c["resources"]["claims"] for c in spec["containers"]] == [[{"name": "a"}, {"name": "b"}]]
-    assert spec["nodeSelector"] == {"kubernetes.io/hostname": "n"}
+    assert spec["affinity"] == {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": only("n")}}
     assert spec["securityContext"]["runAsNonRoot"] is True
 
 
@@ -134,7 +135,7 @@ def test_each_container_uses_what_it_is_given() -> None:
     assert neither["resources"]["claims"] == []
     assert kube.created[0]["spec"]["terminationGracePeriodSeconds"] > 6
     assert "sleep 6" in left["command"][-1]
-    assert "nodeSelector" not in kube.created[0]["spec"]
+    assert "affinity" not in kube.created[0]["spec"]
 
 
 def test_a_pod_asks_for_an_extended_resource_and_may_end_by_itself() -> None:
@@ -200,6 +201,50 @@ def test_a_container_writes_its_environment_to_its_end() -> None:
     workloads(kube).pod("p")
     *_, script = kube.created[0]["spec"]["containers"][0]["command"]
     assert script.startswith("env; echo environment-ends-here; ")
+
+
+def test_a_pod_tolerates_the_taints_of_the_nodes_that_checks_run_on() -> None:
+    kube = Shelf()
+    replace(workloads(kube), tolerations=[{"key": "gpu", "operator": "Exists"}]).pod("p")
+    assert kube.created[0]["spec"]["tolerations"] == [{"key": "gpu", "operator": "Exists"}]
+
+
+def slice_on(node: str, driver: str = "d") -> Object:
+    spec = {"driver": driver, "nodeName": node, "pool": {"name": f"p-{node}"}}
+    return {"kind": "ResourceSlice", "metadata": {"name": f"s-{node}"}, "spec": spec}
+
+
+def claim_in(namespace: str, pool: str, driver: str = "d", **result: Any) -> Object:
+    results = [{"request": "device", "driver": driver, "pool": pool, "device": "x", **result}]
+    status = {"allocation": {"devices": {"results": results}}}
+    return {"kind": "ResourceClaim", "metadata": {"name": "c", "namespace": namespace}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("claim", "theirs"),
+    [
+        (claim_in("web", "p-n"), True),
+        (claim_in("web", "p-elsewhere"), False),
+        (claim_in("web", "p-n", driver="other"), False),
+        (claim_in("web", "p-n", adminAccess=True), False),
+        (claim_in("dra-1a2b3c", "p-n"), False),
+    ],
+)
+@pytest.mark.parametrize("preinstalled", [True, False])
+def test_devices_of_a_preinstalled_driver_are_left_to_those_who_hold_them(
+    claim: Object, theirs: bool, preinstalled: bool
+) -> None:
+    kube = Shelf(slice_on("n"), claim)
+    made = workloads(kube)
+    install = made.instance.manifest.install.model_copy(update={"kind": "preinstalled" if preinstalled else "fake"})
+    manifest = made.instance.manifest.model_copy(update={"install": install, "name": "d"})
+    made = replace(made, instance=replace(made.instance, manifest=manifest))
+    if theirs and preinstalled:
+        with pytest.raises(Said, match="inconclusive: claims that are not of this run hold devices of n: web/c"):
+            made.fill("p", "n", 1)
+        assert kube.created == []
+    else:
+        made.fill("p", "n", 1)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ class World:
 
     def record_of(self, topology: str) -> Record:
         name = HANDLE.name.replace("standard", topology)
-        return Record(name, self.tmp_path / name, Make(topology, "1.37.2", "abc"), Owner.current(), HANDLE.docker)
+        return Record(name, self.tmp_path / name, Make(topology, "1.37.2", "abc"), Owner.current(), Path("docker"))
 
     def topologies(self) -> Topologies:
         return Topologies(self.directory, ClusterSettings("1.37.2", "auto"), self.said.append)

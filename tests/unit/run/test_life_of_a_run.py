@@ -69,7 +69,8 @@ def test_less_than_the_plan_or_with_more_patience_is_partial(
 def test_a_namespace_carries_the_run_and_is_deleted_with_its_check(start: Callable[[str], Run]) -> None:
     log = start("healthy").cluster
     about = [line for line in log if "Namespace" in line]
-    assert about == ["create Namespace dict_keys(['dra-conformance/run'])", "delete Namespace dra-"]
+    labels = "['dra-conformance/run', 'pod-security.kubernetes.io/enforce']"
+    assert about == [f"create Namespace dict_keys({labels})", "delete Namespace dra-"]
     assert log.index(about[1]) < log.index("close keep=False")
 
 

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from fixtures.checks import Check, check
+from fixtures.cluster.existing import ExistingCluster
 from fixtures.cluster.handle import ClusterHandle
+from fixtures.cluster.topologies import Topologies
+from fixtures.options import OPTIONS, parse
 from fixtures.recorder import Recorder
 from fixtures.run.place import Place
 from fixtures.run.topology import Clusters, clusters
@@ -65,7 +68,7 @@ class Making:
 
 def test_a_cluster_has_one_recorder_however_many_ask_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[tuple[Path, Path]] = []
-    monkeypatch.setattr(Recorder, "start", lambda state, kubeconfig: started.append((state, kubeconfig)))
+    monkeypatch.setattr(Recorder, "start", lambda state, kubeconfig, _nodes: started.append((state, kubeconfig)))
     monkeypatch.setattr(Recorder, "runs", lambda _: bool(started))
     topologies: Any = Making(tmp_path)
     several = [Clusters(topologies, tmp_path) for _ in range(3)]
@@ -75,8 +78,12 @@ def test_a_cluster_has_one_recorder_however_many_ask_for_it(tmp_path: Path, monk
     assert topologies.closed == [True]
 
 
-def test_the_clusters_of_a_session_are_those_of_its_directory(tmp_path: Path) -> None:
-    assert clusters(tmp_path, "1.37.2", "auto").session == tmp_path
+@pytest.mark.parametrize(("cluster", "provider"), [("kind", Topologies), ("existing", ExistingCluster)])
+def test_the_clusters_of_a_session_are_those_of_its_directory(tmp_path: Path, cluster: str, provider: type) -> None:
+    options = parse({option.name: option.default for option in OPTIONS} | {"cluster": cluster}, set())
+    made = clusters(Place("r1", tmp_path / "out", tmp_path, owner=True), options)
+    assert made.session == tmp_path
+    assert isinstance(made.provider, provider)
 
 
 def test_a_check_is_a_marker_with_facts_and_its_practice_is_in_its_id() -> None:

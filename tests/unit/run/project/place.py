@@ -24,6 +24,7 @@ catalogue.FILE = catalogue.SUITES / "catalogue.yaml"
 from fixtures.cluster.errors import ClusterError  # noqa: E402
 from fixtures.cluster.handle import ClusterHandle, Node  # noqa: E402
 from fixtures.kube import Kube  # noqa: E402
+from fixtures.options import Options  # noqa: E402
 from fixtures.recorder import Recorder  # noqa: E402
 from fixtures.run import controller  # noqa: E402
 from fixtures.run.place import Place  # noqa: E402
@@ -96,11 +97,11 @@ def _log(text: str) -> None:
         file.write(text + "\n")
 
 
-def _clusters(session: Path, kubernetes: str, node_image: str, say: Callable[[str], None]) -> Clusters:
-    assert (kubernetes, node_image) == ("1.37.2", "auto")
-    if not session.exists():
+def _clusters(place: Place, options: Options, say: Callable[[str], None]) -> Clusters:
+    assert (options.cluster, options.kubernetes, options.node_image) == ("kind", "1.37.2", "auto")
+    if not place.session.exists():
         say("making words")
-        session.mkdir()
+        place.session.mkdir()
     return Clusters()
 
 
