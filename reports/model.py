@@ -132,6 +132,14 @@ class Measurement(Model):
     baseline: FiniteFloat | None = None
 
 
+class Table(Model):
+    """What a check found, row by row, whatever the outcome; each row has as many texts as there are columns."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
 class CheckResult(Model):
     """What became of one check. `started` is None for a check that never began.
 
@@ -155,6 +163,7 @@ class CheckResult(Model):
     files: tuple[RunPath, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     notes: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
     timeline: RunPath | None = None
 
 
