@@ -109,6 +109,17 @@ def test_a_project_without_a_table_or_a_file_has_the_defaults(tmp_path: Path) ->
     assert resolve(config, CHECKS) == parsed()
 
 
+def test_a_project_may_give_parts_to_people_in_a_table(tmp_path: Path) -> None:
+    table = '[tool.dra.personas]\noperator = "group:dev in team-a"\nadmin = ["user:jane", "group:platform"]'
+    options = resolved(tmp_path, table)
+    assert {part: [str(who) for who in all_] for part, all_ in options.personas.items()} == {
+        "operator": ["Group dev in team-a"],
+        "admin": ["User jane", "Group platform"],
+    }
+    assert options.shown()["personas"] == "operator=Group dev in team-a, admin=User jane, admin=Group platform"
+    assert resolved(tmp_path, table, personas=["viewer=group:all"]).personas.keys() == {"viewer"}
+
+
 def test_an_unknown_option_in_a_project_is_answered_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\[tool.dra\] has no option 'drivr'; did you mean 'driver'\?"):
         resolved(tmp_path, 'drivr = "fake"')
@@ -131,6 +142,7 @@ def test_an_unknown_option_in_a_project_is_answered_with_the_nearest(tmp_path: P
         ("driver", "fak", "--dra-driver: unknown driver 'fak': neither a file nor one of fake, kubernetes-pydra"),
         ("plan", "maybe", "--dra-plan: unknown 'maybe'; "),
         ("image-registry", "https://registry.example.com", "'https://registry.example.com' is no prefix of images"),
+        ("personas", "boss=group:a", "--dra-personas: unknown part 'boss'; known: admin, driver, operator, viewer"),
         ("exempt", "driver.slices.published", "--dra-exempt: 'driver.slices.published' lacks a reason"),
         ("exempt", "driver.slices.published= ", "lacks a reason; write ID=REASON"),
         ("exempt", "driver.slices.publishd=x", "--dra-exempt: unknown 'driver.slices.publishd'; did you mean 'driver."),

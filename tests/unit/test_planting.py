@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 OF_THE_CLUSTER = [pytest.param(s, id=s.id) for s in REGISTRY.values() if s.layer == "cluster"]
 EDIT = "edit"
-TEMPLATES: Object = {
-    "kind": "ClusterRole",
-    "metadata": {"name": "system:aggregate-to-edit"},
-    "rules": [{"resources": ["resourceclaims", "resourceclaimtemplates"], "verbs": ["*"]}],
-}
+LABEL = "rbac.authorization.k8s.io/aggregate-to-"
+CHAIN = ("view", EDIT, "admin")
+
+
+def source(name: str, *verbs: str) -> Object:
+    rules = [{"resources": ["resourceclaims", "resourceclaimtemplates"], "verbs": list(verbs)}]
+    metadata = {"name": f"system:aggregate-to-{name}", "labels": {f"{LABEL}{name}": "true"}}
+    return {"kind": "ClusterRole", "metadata": metadata, "rules": rules}
 
 
 def state(memory: Memory) -> dict[str, Object]:
@@ -42,17 +45,20 @@ def state(memory: Memory) -> dict[str, Object]:
 
 @pytest.fixture
 def cluster(memory: Memory) -> Memory:
-    """A cluster whose controller manager aggregates roles into `edit`, as soon as somebody waits for it."""
-    memory.put(TEMPLATES)
-    memory.put({"kind": "ClusterRole", "metadata": {"name": EDIT}, "rules": TEMPLATES["rules"]})
+    """A cluster whose controller manager aggregates roles, as soon as somebody waits for it."""
+    memory.put(source("view", "get"))
+    memory.put(source("edit", "create"))
+    _aggregate(memory)
     memory.later = [lambda: _aggregate(memory)] * 2
     return memory
 
 
 def _aggregate(memory: Memory) -> None:
-    roles = [item for item in memory.objects.values() if item["metadata"]["name"] != EDIT and "rules" in item]
-    rules = [rule for role in roles for rule in role["rules"]]
-    memory.put({"kind": "ClusterRole", "metadata": {"name": EDIT}, "rules": rules})
+    rules: list[Object] = []
+    for name in CHAIN:
+        roles = [item for item in memory.objects.values() if f"{LABEL}{name}" in item["metadata"].get("labels", {})]
+        rules = rules + [rule for role in roles for rule in role["rules"]]
+        memory.put({"kind": "ClusterRole", "metadata": {"name": name}, "rules": rules})
 
 
 @pytest.mark.parametrize("saboteur", OF_THE_CLUSTER)
@@ -81,9 +87,10 @@ def test_a_saboteur_is_taken_out_even_if_the_run_breaks(cluster: Memory, saboteu
 
 
 def test_a_role_that_is_aggregated_is_waited_for(cluster: Memory, tmp_path: Path) -> None:
-    assert "resourceclaimtemplates" in str(cluster.get("ClusterRole", EDIT)["rules"])
+    assert source(EDIT, "create")["rules"][0] in cluster.get("ClusterRole", EDIT)["rules"]
     with planted(cluster, REGISTRY["edit-without-templates"], "run-1", tmp_path):
-        assert "resourceclaimtemplates" not in str(cluster.get("ClusterRole", EDIT)["rules"])
+        assert {"resources": ["resourceclaims"], "verbs": ["create"]} in cluster.get("ClusterRole", EDIT)["rules"]
+        assert source(EDIT, "create")["rules"][0] not in cluster.get("ClusterRole", EDIT)["rules"]
 
 
 def test_a_saboteur_that_does_not_take_effect_is_taken_out_again(
@@ -95,6 +102,26 @@ def test_a_saboteur_that_does_not_take_effect_is_taken_out_again(
     with pytest.raises(CheckFailed), planted(cluster, REGISTRY["edit-without-templates"], "run-1", tmp_path):
         raise AssertionError("it took effect")
     assert state(cluster) == before
+
+
+@pytest.mark.parametrize(("saboteur", "roles"), [("view-writes-claims", CHAIN), ("edit-writes-namespaces", CHAIN[1:])])
+def test_every_role_is_waited_for_that_has_what_is_planted(
+    cluster: Memory, tmp_path: Path, saboteur: str, roles: tuple[str, ...]
+) -> None:
+    before = {name: cluster.get("ClusterRole", name)["rules"] for name in CHAIN}
+    with planted(cluster, REGISTRY[saboteur], "run-1", tmp_path):
+        after = {name: cluster.get("ClusterRole", name)["rules"] for name in CHAIN}
+    assert tuple(name for name in CHAIN if before[name] != after[name]) == roles
+
+
+def test_what_lies_in_a_namespace_goes_before_it(cluster: Memory, tmp_path: Path) -> None:
+    with planted(cluster, REGISTRY["tenant-owns-namespace"], "run-1", tmp_path):
+        assert cluster.get("Role", "careless-owner", "careless-tenant")
+    deeds = [deed for deed in cluster.done if "careless" in deed]
+    assert [deed.split()[1] for deed in deeds] == [
+        *("Namespace/careless-tenant", "Role/careless-owner", "RoleBinding/careless-owner"),
+        *("RoleBinding/careless-owner", "Role/careless-owner", "Namespace/careless-tenant"),
+    ]
 
 
 @pytest.mark.parametrize(

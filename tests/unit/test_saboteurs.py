@@ -182,19 +182,73 @@ def test_taking_templates_out_of_a_role_leaves_its_other_resources() -> None:
 
 
 @pytest.mark.parametrize(
-    ("saboteur", "group", "resource"),
+    ("saboteur", "subject", "resource"),
     [
         ("everyone-writes-deviceclasses", "system:authenticated", "deviceclasses"),
         ("service-accounts-write-slices", "system:serviceaccounts", "resourceslices"),
+        ("service-accounts-write-taint-rules", "system:serviceaccounts", "devicetaintrules"),
+        ("team-writes-deviceclasses", "hardware-team", "deviceclasses"),
+        ("nodes-write-slices", "system:nodes", "resourceslices"),
+        ("everything-for-a-robot", "deployer", "*"),
     ],
 )
-def test_a_stray_binding_gives_its_own_role_to_the_whole_group(saboteur: str, group: str, resource: str) -> None:
+def test_a_stray_binding_gives_its_own_role_to_its_subject(saboteur: str, subject: str, resource: str) -> None:
     role, binding = REGISTRY[saboteur].objects
     assert (role["kind"], binding["kind"]) == ("ClusterRole", "ClusterRoleBinding")
     assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == ("ClusterRole", role["metadata"]["name"])
-    assert [(s["kind"], s["name"]) for s in binding["subjects"]] == [("Group", group)]
+    assert [s["name"] for s in binding["subjects"]] == [subject]
     assert role["rules"][0]["resources"] == [resource]
-    assert {"create", "update", "patch", "delete"} <= set(role["rules"][0]["verbs"])
+    assert {"create", "patch", "*"} & set(role["rules"][0]["verbs"])
+
+
+@pytest.mark.parametrize(
+    ("saboteur", "gone", "new"),
+    [
+        ("driver-cannot-delete-slices", {"delete"}, set()),
+        ("driver-on-arbitrary-nodes", set(), {"arbitrary-node:update", "arbitrary-node:patch"}),
+        ("driver-in-any-name", {"d-1a2b3c.fake.dra"}, set()),
+        (
+            "driver-status-as-before",
+            {"resourceclaims/driver", "associated-node:update", "associated-node:patch", "d-1a2b3c.fake.dra"},
+            set(),
+        ),
+        ("node-policy-for-new-slices", {"UPDATE", "DELETE"}, set()),
+        ("node-policy-only-audits", {"Deny"}, {"Audit"}),
+    ],
+)
+def test_a_driver_has_just_a_word_too_many_or_too_few(saboteur: str, gone: set[Leaf], new: set[Leaf]) -> None:
+    before, after = rendered(), rendered(REGISTRY[saboteur])
+    assert by_name(before).keys() == by_name(after).keys()
+    was, now = ({value for _, value in leaves(by_name(items))} for items in (before, after))
+    counted = [value for _, value in leaves(by_name(before))]
+    for _, value in leaves(by_name(after)):
+        if value in counted:
+            counted.remove(value)
+    assert gone <= set(counted)
+    assert now - was == new
+
+
+def test_a_policy_for_another_account_is_still_an_expression() -> None:
+    _, gone, new = difference("node-policy-for-another-account")
+    ((path, expression),) = new.items()
+    assert list(gone) == [path]
+    assert expression == 'request.userInfo.username == "system:serviceaccount:dra-1a2b3c:driver-1a2b3c-kubelet-plugin"'
+
+
+def test_a_driver_without_a_policy_has_all_else() -> None:
+    before, after = by_name(rendered()), by_name(rendered(REGISTRY["no-node-policy"]))
+    assert {name.partition("/")[0] for name in before.keys() - after.keys()} == {
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    }
+
+
+def test_a_driver_that_is_cluster_admin_has_one_binding_more() -> None:
+    added, gone, new = difference("driver-is-cluster-admin")
+    assert (gone, new) == ({}, {})
+    ((_, binding),) = added.items()
+    assert binding["roleRef"]["name"] == "cluster-admin"
+    assert binding["subjects"][0]["name"] == "driver-1a2b3c"
 
 
 @pytest.mark.parametrize("saboteur", REGISTRY.values(), ids=REGISTRY)
