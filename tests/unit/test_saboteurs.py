@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from drivers.fake.faults import FAULTS
+from drivers.fake.meddlers import DEEDS
 from drivers.install import RUN_LABEL, Instance, render
 from drivers.manifest import load
 from drivers.saboteurs import REGISTRY, Saboteur
@@ -157,6 +158,45 @@ def test_a_meddler_comes_beside_an_unchanged_driver(saboteur: str, deed: str, ri
     assert [volume["name"] for volume in volumes] == [mount["name"] for mount in mounts] == ["code"]
     subject = added[f"ClusterRoleBinding/{name}"]["subjects"][0]
     assert subject == {"kind": "ServiceAccount", "name": name, "namespace": "dra-1a2b3c"}
+
+
+@pytest.mark.parametrize(
+    ("saboteur", "deed", "writes"),
+    [
+        ("evicts-without-driver", "evict-without-driver", {"pods": {"delete"}}),
+        (
+            "frees-stuck-claims",
+            "free-claims",
+            {"resourceclaims/status": {"patch"}, "resourceclaims/binding": {"patch"}},
+        ),
+        ("strips-finalizers", "strip-finalizers", {"resourceclaims": {"delete", "patch"}}),
+    ],
+)
+def test_a_meddler_with_claims_may_read_pods_and_do_its_deed(
+    saboteur: str, deed: str, writes: dict[str, set[str]]
+) -> None:
+    added, gone, new = difference(saboteur)
+    assert (gone, new) == ({}, {})
+    container = added["Deployment/driver-1a2b3c-operator"]["spec"]["template"]["spec"]["containers"][0]
+    assert container["command"][3] == deed
+    assert deed in DEEDS
+    rights: dict[str, set[str]] = {}
+    for rule in added["ClusterRole/driver-1a2b3c-operator"]["rules"]:
+        for resource in rule["resources"]:
+            rights.setdefault(resource, set()).update(rule["verbs"])
+    reads = {"nodes": {"list"}, "pods": {"list"}, "daemonsets": {"get"}}
+    assert rights == {name: reads.get(name, set()) | writes.get(name, set()) for name in {*reads, *writes}}
+
+
+def test_a_surge_everywhere_overlaps_on_old_kubelets_too() -> None:
+    added, gone, new = difference("surges-everywhere")
+    assert added == {}
+    assert (gone.pop(f"{OLD_ROLLING}.maxSurge"), new.pop(f"{OLD_ROLLING}.maxSurge")) == (0, 1)
+    assert (gone.pop(f"{OLD_ROLLING}.maxUnavailable"), new.pop(f"{OLD_ROLLING}.maxUnavailable")) == (1, 0)
+    assert [*gone.values()] == ["false"], "SEAMLESS"
+    assert [*new.values()] == ["true"]
+    assert gone.keys() == new.keys()
+    assert all(path.startswith(PODS[1]) for path in gone)
 
 
 @pytest.mark.parametrize("saboteur", [s for s in REGISTRY.values() if s.overlay], ids=lambda s: s.id)
