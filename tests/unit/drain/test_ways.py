@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import pytest
 from fixtures.cluster.handle import ClusterHandle
 from fixtures.drain import Drains
 from fixtures.kube import Timeouts
-from fixtures.outcomes import CheckFailed
+from fixtures.outcomes import CheckFailed, Said
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -62,6 +63,28 @@ def test_a_drain_that_fails_fails_the_check_with_what_it_said(memory: Memory, tm
     assert caught.value.expected == "the drain of node-1 by kubectl ends well"
     assert caught.value.observed == "exit 1: cannot evict\n"
     assert "unschedulable" not in memory.get("Node", "node-1")["spec"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Error from server (InternalError): an error on the server",
+        "error: Get https://a:6443/api: dial tcp: connection refused",
+        "error: unexpected error: unexpected EOF",
+    ],
+)
+def test_a_drain_that_the_api_server_failed_tells_nothing(memory: Memory, tmp_path: Path, said: str) -> None:
+    made = drains(memory, tmp_path, f"echo '{said}' >&2; exit 1")
+    told = pytest.raises(Said, match="inconclusive: the drain of node-1 by kubectl gave up")
+    with told, made.draining("node-1", made.ways[0]):
+        pass
+    assert "unschedulable" not in memory.get("Node", "node-1")["spec"]
+
+
+def test_without_kubectl_there_is_our_own_drain(memory: Memory, tmp_path: Path) -> None:
+    made = drains(memory, tmp_path)
+    (own,) = replace(made, handle=replace(made.handle, kubectl=None)).ways
+    assert own.name == "fixtures.drain"
 
 
 def test_a_drain_without_end_fails_the_check_and_is_ended(memory: Memory, tmp_path: Path) -> None:
