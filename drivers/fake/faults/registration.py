@@ -44,7 +44,7 @@ class _GetInfoSlow(Behaviour):
             dawdle(SLOW_GET_INFO_SECONDS)
 
 
-class LateListener:
+class _LateListener:
     """A listener that `listen` makes only after some seconds, in the background."""
 
     def __init__(self, path: Path, seconds: float, listen: Callable[[], sockets.Listener]) -> None:
@@ -78,13 +78,13 @@ class LateListener:
 class _ReadyBeforeRegistered(Behaviour):
     """Ready and healthy at once, but the registration socket appears only eight seconds later."""
 
-    _late: LateListener | None = None
+    _late: _LateListener | None = None
 
     def listen(self, server: grpc.Server, path: Path, lock: Path) -> sockets.Listener:
         if not sockets.is_registration(path):
             return super().listen(server, path, lock)
         begin = super().listen
-        self._late = LateListener(path, LATE_SECONDS, lambda: begin(server, path, lock))
+        self._late = _LateListener(path, LATE_SECONDS, lambda: begin(server, path, lock))
         return self._late
 
     def serving(self, check: SocketCheck) -> bool:

@@ -7,11 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import grpc
-
-from drivers.fake import sockets
-from drivers.fake.behaviour import Behaviour
-from drivers.fake.faults.registration import LateListener
+from drivers.fake.behaviour import Behaviour, Place
 from drivers.fake.faults.registry import fault
 from drivers.fake.settings import Settings
 
@@ -19,8 +15,6 @@ if TYPE_CHECKING:
     from drivers.fake.kube import Object
     from drivers.fake.pool import Plan, Pool
     from drivers.fake.slices import SlicePublisher
-
-WARM_UP_SECONDS = 5.0
 
 
 @fault("stale-slice")
@@ -66,23 +60,23 @@ class _DeletesSlicesOnStop(Behaviour):
 
 @fault("no-republish-after-wipe", at_start=True)
 class _NoRepublishAfterWipe(Behaviour):
-    """A slice that the process has seen is not created again when somebody deletes it; it registers after 5 seconds."""
+    """What was published once on the node counts as published: slices that are deleted do not come back."""
 
-    # It may take those seconds. In them the kubelet withdraws the slices of a driver that came back just in time.
+    _memory: Path | None = None
 
-    _seen: frozenset[str] = frozenset()
+    def on_start(self, place: Place) -> None:
+        super().on_start(place)
+        self._memory = place.settings.data_dir / "published"
 
     def amend(self, plan: Plan, pool: Pool, existing: Sequence[Object], owners: list[Object]) -> Plan:
         plan = super().amend(plan, pool, existing, owners)
-        missed = self._seen.intersection(item["metadata"]["name"] for item in plan.creates)
-        self._seen |= {item["metadata"]["name"] for item in (*existing, *plan.creates)}
-        return replace(plan, deletes=(), updates=(), creates=()) if missed else plan
+        again = plan.generation > 1 or (self._memory is not None and self._memory.exists())
+        return replace(plan, deletes=(), updates=(), creates=()) if plan.creates and again else plan
 
-    def listen(self, server: grpc.Server, path: Path, lock: Path) -> sockets.Listener:
-        begin = super().listen
-        if not sockets.is_registration(path):
-            return begin(server, path, lock)
-        return LateListener(path, WARM_UP_SECONDS, lambda: begin(server, path, lock))
+    def on_stop(self, publisher: SlicePublisher) -> None:
+        super().on_stop(publisher)
+        if self._memory is not None:
+            self._memory.touch()
 
 
 @fault("no-owner")
