@@ -10,8 +10,6 @@ from reports.model import CheckResult, Report, Table
 
 ROWS = (("Group <team>", "create"), ("User jane", "*"))
 TABLE = Table(title="Who can write", columns=("subject", "right"), rows=ROWS)
-    title="Who can write", columns=("subject", "right"), rows=(("Group <team>", "create"), ("User jane", "*"))
-)
 
 
 def with_table(report: Report, outcome: str) -> Report:
