@@ -11,10 +11,13 @@ import pytest
 from fixtures import offers
 from fixtures.checks import Check
 from fixtures.cluster.handle import ClusterHandle
+from fixtures.cluster.kubeconfig import Access
 from fixtures.cluster.settings import TOPOLOGIES
+from fixtures.kube import Kube
 from fixtures.offers import foreseen, given
 from fixtures.options import OPTIONS, Options, parse
 from fixtures.plan import Ground, Offer, left_out, ruled_out
+from fixtures.rights import Right, Table
 from fixtures.run.questions import plan
 
 ID = "drain.order.driver-last"
@@ -131,7 +134,10 @@ def test_an_existing_cluster_gives_itself_and_no_other_topology(
     disruptive: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     handle = ClusterHandle("standard", "dev", tmp_path, "1.36.1", (), frozenset(), None, None, tmp_path)
-    monkeypatch.setattr(offers, "examine", lambda _settings, _directory: (None, handle))
+    access = Access("dev", "https://dev", tmp_path)
+    monkeypatch.setattr(offers, "examine", lambda _settings, _directory: (access, handle))
+    monkeypatch.setattr(Kube, "from_kubeconfig", lambda *_: None)
+    monkeypatch.setattr(offers, "missing", lambda *_: frozenset())
     allowed = {"allow-disruptive": "true"} if disruptive else {}
     offer = foreseen(options(**{"cluster": "existing", "context": "dev"} | allowed))
     assert offer.grounds == {"standard": Ground("1.36.1", frozenset({"node-shell", "kubelet-restart"}))}
@@ -145,6 +151,16 @@ def test_a_cluster_that_is_there_is_believed_more_than_the_options() -> None:
     offer = given(options(), handle)
     assert offer.grounds["standard"] == Ground("1.36.0", frozenset({"x"}))
     assert offer.grounds["skew"] == foreseen(options()).grounds["skew"]
+
+
+def test_rights_that_the_runner_lacks_hold_up_the_checks_that_need_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    pods, nodes = Right.parse("get pods"), Right.parse("patch nodes")
+    monkeypatch.setattr(Table, "load", lambda: Table(frozenset(), frozenset(), {ID: frozenset({pods, nodes})}))
+    monkeypatch.setattr(offers, "missing", lambda _kube, wanted: wanted & {nodes})
+    kube: Any = None
+    offer = offers.with_rights(PLACE, options(), [ID, "drain.order.other"], kube)
+    assert offer.missing == {ID: ("patch nodes",)}
+    assert outcome(CHECK, offer) == ("inconclusive", "the runner lacks the right to patch nodes")
 
 
 def test_the_plan_shows_every_check_once_in_the_order_of_the_page() -> None:

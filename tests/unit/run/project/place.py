@@ -55,6 +55,11 @@ class Words(Kube):
         }
         return json.dumps(answers[path])
 
+    def post(self, path: str, body: Object, *, patiently: bool = True) -> Object:
+        assert patiently
+        assert (path.rpartition("/")[2], body["kind"]) == ("selfsubjectaccessreviews", "SelfSubjectAccessReview")
+        return {"status": {"allowed": True}}
+
     def list(self, kind: str, *_: Any, **__: Any) -> list[Object]:
         info = {"kubeletVersion": "v1.37.2", "containerRuntimeVersion": "containerd://2"}
         return [{"metadata": {"name": "node-1"}, "status": {"nodeInfo": info}}] if kind == "Node" else []
