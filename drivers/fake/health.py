@@ -35,14 +35,15 @@ class HealthServer(Protocol):
 
 
 class LocalHealthServer:
-    """Answers on a TCP port, for the service without a name, what `serving` says at that moment."""
+    """Answers on a TCP port (-1: nowhere), for the service without a name, what `serving` says at that moment."""
 
     def __init__(self, port: int, serving: Callable[[], bool]) -> None:
         self._serving = serving
         self._server = grpc.server(ThreadPoolExecutor(2, "health"), options=[("grpc.so_reuseport", 0)])
         handlers = {HEALTH_CHECK.name: HEALTH_CHECK.unary(self._check)}
         self._server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(HEALTH_CHECK.service, handlers)])
-        self._server.add_insecure_port(f"[::]:{port}")
+        if port >= 0:
+            self._server.add_insecure_port(f"[::]:{port}")
 
     def start(self) -> None:
         """See HealthServer."""

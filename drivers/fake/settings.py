@@ -48,8 +48,8 @@ class Settings:
         """Read the variables; raises SettingsError on a missing or unusable one.
 
         Required: DRIVER_NAME, NODE_NAME, and POD_UID when seamless. Optional: DRIVER_VERSION (1.0.0), SEAMLESS
-        (true), KUBELET_ROOT, CDI_DIR, DEVICES (4), SERVICES, HEALTH_PORT (8081), ADMIN_PORT (8082), FAULTS, LABELS
-        (`key=value`, as a comma list).
+        (true), KUBELET_ROOT, CDI_DIR, DEVICES (4), SERVICES, HEALTH_PORT (8081; -1 for none), ADMIN_PORT (8082),
+        FAULTS, LABELS (`key=value`, as a comma list).
         """
         seamless = _one_of(env, "SEAMLESS", {"true": True, "false": False}, "true")
         settings = cls(
@@ -62,7 +62,7 @@ class Settings:
             cdi_dir=Path(env.get("CDI_DIR", "/var/run/cdi")),
             devices=_number(env, "DEVICES", 4),
             services=_list(env.get("SERVICES", ",".join(SERVICES))),
-            health_port=_number(env, "HEALTH_PORT", 8081),
+            health_port=-1 if env.get("HEALTH_PORT") == "-1" else _number(env, "HEALTH_PORT", 8081),
             admin_port=_number(env, "ADMIN_PORT", 8082),
             faults=_list(env.get("FAULTS", "")),
             labels=dict(_pair(item) for item in _list(env.get("LABELS", ""))),

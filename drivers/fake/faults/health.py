@@ -14,6 +14,8 @@ from drivers.fake.health import HealthServer, SocketCheck
 if TYPE_CHECKING:
     from drivers.fake.metrics import Metrics
 
+LOAD = 10
+
 
 class _OtherProcess:
     """A process that answers SERVING until this one is gone: it notices by the end of its standard input."""
@@ -76,6 +78,20 @@ class _UnhealthyWhenReregistered(Behaviour):
 
     def serving(self, check: SocketCheck) -> bool:
         return self._registrations < 2 and super().serving(check)
+
+
+@fault("unhealthy-under-load")
+class _UnhealthyUnderLoad(Behaviour):
+    """A process that has prepared more than ten claims takes itself for overloaded, and for good."""
+
+    _prepared = 0
+
+    def before_prepare(self) -> None:
+        super().before_prepare()
+        self._prepared += 1
+
+    def serving(self, check: SocketCheck) -> bool:
+        return self._prepared <= LOAD and super().serving(check)
 
 
 @fault("no-metrics")

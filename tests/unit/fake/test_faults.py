@@ -318,6 +318,16 @@ def _(node: Node, faults: tuple[str, ...]) -> bool:
     return driver.health() == "NOT_SERVING"
 
 
+@shows("unhealthy-under-load")
+def _(node: Node, faults: tuple[str, ...]) -> bool:
+    driver = node.start(faults=faults)
+    for _ in range(10):
+        driver.prepare(node.claim("device-0"))
+    assert driver.health() == "SERVING"
+    driver.prepare(node.claim("device-0"))
+    return driver.health() == "NOT_SERVING"
+
+
 @shows("no-metrics")
 def _(node: Node, faults: tuple[str, ...]) -> bool:
     driver = node.start(faults=faults)

@@ -16,6 +16,13 @@ def test_serving_leaves_no_trace(node: Node) -> None:
     assert "GetInfo" not in driver.http("/metrics")[1]
 
 
+def test_without_a_port_nobody_is_told(node: Node) -> None:
+    driver = node.start(health_port=-1)
+    assert driver.driver is not None
+    assert driver.driver.serving()
+    assert driver.end() == 0
+
+
 @pytest.mark.parametrize("which", ["service", "registration"])
 def test_a_lost_socket_is_noticed(node: Node, which: str) -> None:
     driver = node.start()

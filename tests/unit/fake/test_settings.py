@@ -30,6 +30,8 @@ def test_lists_and_labels_are_comma_separated() -> None:
         ({"POD_UID": ""}, "POD_UID is not set"),
         ({"SEAMLESS": "maybe"}, "SEAMLESS='maybe'"),
         ({"DEVICES": "-1"}, "DEVICES='-1'"),
+        ({"HEALTH_PORT": "-2"}, "HEALTH_PORT='-2'"),
+        ({"ADMIN_PORT": "-1"}, "ADMIN_PORT='-1'"),
         ({"SERVICES": "v2.DRAPlugin"}, "v2.DRAPlugin"),
         ({"SERVICES": "v1.DRAResourceHealth"}, "no DRAPlugin"),
         ({"DRIVER_VERSION": "latest"}, "DRIVER_VERSION='latest'"),
@@ -43,3 +45,7 @@ def test_a_wrong_variable_is_named(change: dict[str, str], named: str) -> None:
 
 def test_without_overlap_no_pod_uid_is_needed() -> None:
     assert Settings.from_env({**MINIMUM, "POD_UID": "", "SEAMLESS": "false"}).pod_uid == ""
+
+
+def test_the_health_service_can_be_off() -> None:
+    assert Settings.from_env({**MINIMUM, "HEALTH_PORT": "-1"}).health_port == -1
