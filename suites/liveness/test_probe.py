@@ -1,7 +1,8 @@
-"""The driver's health answer is used."""
+"""The driver's health answer is used, and true."""
 
 from __future__ import annotations
 
+from fixtures.answers import INJURIES, unnoticed
 from fixtures.checks import check
 from fixtures.driver import Driver
 from fixtures.outcomes import expect
@@ -19,3 +20,17 @@ def test_declared(driver: Driver) -> None:
     """Each container that serves a DRA socket has a liveness probe on a port that is served."""
     problems = liveness_problems(driver)
     expect(not problems, "a liveness probe on a served port", "; ".join(problems))
+
+
+@check(
+    "liveness.probe.truthful",
+    level="core",
+    source="GP-5",
+    hint="in the health check call GetInfo on the registration socket and, without claims, the DRA socket, by path",
+    capabilities=("node-shell",),
+    disruptive=True,
+)
+def test_truthful(driver: Driver) -> None:
+    """The health answer turns bad when the DRA socket or the registration socket is gone, and when one hangs."""
+    problems = unnoticed(driver, INJURIES)
+    expect(not problems, "a bad health answer while a socket is gone or hangs", "; ".join(problems))
