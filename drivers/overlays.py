@@ -14,6 +14,12 @@ def daemon_sets(objects: list[Object]) -> Iterator[Object]:
     yield from (item for item in objects if item["kind"] == "DaemonSet")
 
 
+def containers(objects: list[Object]) -> Iterator[Object]:
+    """The containers of the DaemonSets among some objects."""
+    for item in daemon_sets(objects):
+        yield from item["spec"]["template"]["spec"]["containers"]
+
+
 def operator(objects: list[Object], deed: str, rules: list[Object]) -> list[Object]:
     """A Deployment that runs one of `drivers.fake.meddlers` next to the driver, with the rights it needs."""
     driver = next(daemon_sets(objects))

@@ -49,6 +49,11 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "upgrade.downtime.running-pods-survive",
         "upgrade.downtime.recovers",
         "upgrade.downtime.slices",
+        "liveness.restart.hung",
+        "liveness.restart.crashed",
+        "liveness.restart.socket-lost",
+        "liveness.restart.pods-untouched",
+        "liveness.outside.supervised",
     ),
     driver(
         "no-republish-after-wipe",
@@ -63,6 +68,7 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "upgrade.downtime.devices-not-reused",
         "upgrade.downtime.running-pods-survive",
         "upgrade.downtime.recovers",
+        "liveness.restart.pods-untouched",
     ),
     package(
         "evicts-without-driver",

@@ -24,7 +24,8 @@ class Saboteur:
     """One planted fault and every check that it makes fail.
 
     Layer `driver`: `faults` are switches of the fake driver. Layer `package`: `overlay` changes the driver's
-    manifests. Layer `cluster`: `objects` are created in the cluster and `edits` made to it.
+    manifests, or `unit` the systemd unit of one that runs outside pods. Layer `cluster`: `objects` are created in the
+    cluster and `edits` made to it.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Saboteur:
     breaks: tuple[str, ...]
     faults: tuple[str, ...] = ()
     overlay: Callable[[list[Object]], list[Object]] | None = None
+    unit: Callable[[str], str] | None = None
     objects: tuple[Object, ...] = ()
     edits: tuple[Edit, ...] = ()
 

@@ -75,6 +75,8 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "upgrade.seamless.in-flight",
         "upgrade.seamless.failed-rollout",
         "upgrade.seamless.rollback",
+        "liveness.probe.truthful",
+        "liveness.restart.socket-lost",
     ),
     package(
         "no-surge",
@@ -124,6 +126,7 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "a version that starts resets the devices: claims are forgotten, though pods run with them",
         "upgrade.seamless.new-pods-start",
         "upgrade.seamless.running-pods-survive",
+        "liveness.restart.pods-untouched",
     ),
     driver(
         "state-in-memory",

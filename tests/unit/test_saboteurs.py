@@ -108,6 +108,34 @@ def test_no_probe_only_takes_the_liveness_probe() -> None:
     assert all(path.startswith(tuple(f"{pod}.containers.0.livenessProbe." for pod in PODS)) for path in gone)
 
 
+PROBES = tuple(f"{pod}.containers.0.livenessProbe" for pod in PODS)
+
+
+def of_each_probe(**values: Leaf) -> dict[str, Leaf]:
+    return {f"{probe}.{key.replace('_', '.')}": value for probe in PROBES for key, value in values.items()}
+
+
+def test_the_wrong_port_is_asked_seldom() -> None:
+    gone, new = of_each_probe(grpc_port=8081, periodSeconds=5), of_each_probe(grpc_port=9999, periodSeconds=60)
+    assert difference("wrong-port") == ({}, gone, new)
+
+
+def test_a_health_service_that_is_off_is_still_asked() -> None:
+    added, gone, new = difference("health-switched-off")
+    assert added == {}
+    assert {path for path in gone if ".startupProbe." not in path} == of_each_probe(periodSeconds=5).keys()
+    variables = {path: new.pop(path) for path in list(new) if ".env." in path}
+    assert list(variables.values()) == ["HEALTH_PORT", "-1"] * len(PODS)
+    assert new == of_each_probe(periodSeconds=60)
+
+
+def test_a_probe_that_is_too_tight_asks_the_right_port() -> None:
+    added, gone, new = difference("probe-too-tight")
+    assert added == {}
+    assert gone == of_each_probe(periodSeconds=5, timeoutSeconds=5, failureThreshold=3)
+    assert new == of_each_probe(periodSeconds=3, timeoutSeconds=2, failureThreshold=2)
+
+
 def test_a_second_installation_is_the_first_under_another_name() -> None:
     added, gone, new = difference("second-installation")
     assert (gone, new) == ({}, {})
@@ -294,7 +322,7 @@ def test_a_driver_that_is_cluster_admin_has_one_binding_more() -> None:
 @pytest.mark.parametrize("saboteur", REGISTRY.values(), ids=REGISTRY)
 def test_a_saboteur_has_exactly_what_its_layer_plants(saboteur: Saboteur, catalogue: set[str]) -> None:
     assert bool(saboteur.faults) == (saboteur.layer == "driver")
-    assert bool(saboteur.overlay) == (saboteur.layer == "package")
+    assert bool(saboteur.overlay or saboteur.unit) == (saboteur.layer == "package")
     assert bool(saboteur.objects or saboteur.edits) == (saboteur.layer == "cluster")
     assert set(saboteur.faults) <= FAULTS.keys()
     assert saboteur.plants
