@@ -133,9 +133,17 @@ def test_a_budget_is_named_and_asked_again(cluster: Cluster) -> None:
     holder(cluster)
     cluster.refused["a"] = 2
     said = drained(cluster)
-    assert said.count(f"pod web/a stays for now: {BUDGET}") == 1, "once, as long as it is the same"
-    assert any(line.startswith(f"waiting for pod web/a: {BUDGET}\n") for line in said)
+    assert said.count(f"not evicted for now: pod web/a: {BUDGET}") == 1, "once, as long as it is the same"
+    assert any(line.startswith(f"waiting for pod web/a: {BUDGET}") for line in said)
     assert cluster.evicted == ["a"]
+
+
+def test_many_pods_with_one_reason_share_a_line(cluster: Cluster) -> None:
+    for name in "abcdefg":
+        holder(cluster, name)
+        cluster.refused[name] = 1
+    told = f"not evicted for now: 7 pods web/a, web/b, web/c, web/d, 3 more: {BUDGET}"
+    assert told in drained(cluster)
 
 
 def test_it_goes_on_where_it_was_interrupted(cluster: Cluster) -> None:
