@@ -112,7 +112,7 @@ def test_nodes_without_their_driver_are_told_and_counted_together() -> None:
 class Cluster:
     """A driver whose pods appear on two nodes, one after the other, each Ready when its gate is open."""
 
-    namespace = "dra-1a2b3c"
+    home = "dra-1a2b3c"
 
     def __init__(self, *, withdraws_early: bool = False) -> None:
         self.timeouts = {"rollout": 5.0}

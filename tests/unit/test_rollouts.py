@@ -37,7 +37,7 @@ class Driver:
     def __init__(self, *steps: list[Object]) -> None:
         self.kube: Any = self
         self.instance = instance()
-        self.namespace = "dra-1a2b3c"
+        self.home = "dra-1a2b3c"
         self.timeouts = {"rollout": 0.3}
         self.complete = False
         self.changes: list[tuple[Instance, Overlay | None]] = []
