@@ -186,10 +186,10 @@ def test_lists_may_have_blanks_and_empty_parts() -> None:
 
 @pytest.mark.parametrize("layer", ["driver", "package"])
 def test_a_saboteur_of_the_driver_needs_the_fake_driver(layer: str) -> None:
-    planted = next(s for s in REGISTRY.values() if s.layer == layer)
-    assert parsed(saboteur=planted.id).saboteur is planted
-    said = refusal(saboteur=planted.id, driver="kubernetes-pydra")
-    assert said == f"--dra-saboteur: {planted.id} is planted in the fake driver; use it with --dra-driver fake"
+    name = next(s.id for s in REGISTRY.values() if s.layer == layer)
+    assert parsed(saboteur=name).saboteur is REGISTRY[name]
+    said = refusal(saboteur=name, driver="kubernetes-pydra")
+    assert said == f"--dra-saboteur: {name} is planted in the fake driver; use it with --dra-driver fake"
 
 
 def test_a_saboteur_of_the_cluster_goes_with_any_driver() -> None:

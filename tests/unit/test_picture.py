@@ -188,7 +188,7 @@ def test_a_check_that_saw_nothing_has_an_empty_picture(tmp_path: Path) -> None:
 
 
 def test_a_registration_is_known_by_its_node_and_socket() -> None:
-    facts = {"node": "node-1", "socket": "d-reg.sock"}
+    facts: dict[str, Any] = {"node": "node-1", "socket": "d-reg.sock"}
     timeline = draw(
         seen(3, "Registration", name="d-reg.sock", **facts),
         seen(7, "Registration", "DELETED", name="d-reg.sock", **facts),

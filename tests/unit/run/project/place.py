@@ -40,7 +40,8 @@ class Words(Kube):
         pass
 
     @classmethod
-    def from_kubeconfig(cls, path: Path, user_agent: str) -> Kube:
+    def from_kubeconfig(cls, path: Path | None, user_agent: str, context: str | None = None) -> Kube:
+        assert path is not None
         assert path.name == "kubeconfig"
         assert user_agent.startswith("dra-conformance/")
         if (HERE / "no-access").exists():
@@ -73,10 +74,10 @@ class Words(Kube):
         assert (kind, namespace, grace) == ("Namespace", None, None)
         _log(f"delete {kind} {name[:4]}")
 
-    def patch(self, kind: str, name: str, namespace: str | None, body: Object) -> Object:
+    def patch(self, kind: str, name: str, namespace: str | None, patch: Object, *_: Any, **__: Any) -> Object:
         assert namespace is None
-        _log(f"patch {kind} {name} {body['metadata']['labels'].keys()}")
-        return body
+        _log(f"patch {kind} {name} {patch['metadata']['labels'].keys()}")
+        return patch
 
     def alive(self) -> bool:
         return not (HERE / "dead").exists()
