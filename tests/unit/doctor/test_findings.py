@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,9 @@ from drivers.install import RUN_LABEL
 from drivers.manifest import load
 from fixtures import doctor, metrics
 from fixtures.catalogue import checks
+from fixtures.cluster.errors import ClusterError
 from fixtures.cluster.handle import ClusterHandle, Node
+from fixtures.cluster.kubeconfig import Access
 from fixtures.doctor import driver, gates, leftovers, rights, trial, versions
 from fixtures.doctor.finding import Finding, fail, ok, text, warn
 from fixtures.kube.api import Kube, Refused
@@ -271,6 +274,34 @@ def test_an_api_that_does_not_answer_is_all_there_is_to_say(monkeypatch: pytest.
     (finding,) = doctor.cluster(options(), HANDLE, print)
     assert (finding.level, finding.about) == ("FAIL", "API")
     assert "connection refused" in finding.says
+
+
+@pytest.mark.parametrize(("renewed", "held"), [(True, "run-7"), (False, None)])
+def test_a_run_at_work_is_told_by_its_lease(memory: Memory, renewed: bool, held: str | None) -> None:
+    assert leftovers.holder(memory) is None
+    moment = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=0 if renewed else 1)
+    spec = {"holderIdentity": "run-7", "leaseDurationSeconds": 60, "renewTime": moment.isoformat()}
+    metadata = {"name": "dra-conformance", "namespace": "dra-conformance"}
+    memory.put({"kind": "Lease", "metadata": metadata, "spec": spec})
+    assert leftovers.holder(memory) == held
+
+
+def test_a_cluster_that_cannot_be_used_is_one_finding_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise ClusterError("There is no kubeconfig with a context.", "Name one.")
+
+    monkeypatch.setattr(doctor, "look_at", refuse)
+    findings = doctor.examine(options(cluster="existing"), None, print)
+    assert findings == [fail("cluster", "There is no kubeconfig with a context.", "Name one.")]
+
+
+def test_an_existing_cluster_is_examined_and_not_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    access = Access("dev", "https://dev:6443", Path("/k"))
+    monkeypatch.setattr(doctor, "look_at", lambda *_: (access, HANDLE))
+    monkeypatch.setattr(doctor, "cluster", lambda *_: [ok("API", "")])
+    found, chosen, api = doctor.examine(options(cluster="existing"), None, print)
+    assert found.says == "https://dev:6443 (context dev): devices on w1, w2"
+    assert [chosen.level, api.about] == ["OK", "API"]
 
 
 def test_no_trial_is_made_where_something_failed(monkeypatch: pytest.MonkeyPatch, memory: Memory) -> None:
