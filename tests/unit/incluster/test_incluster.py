@@ -1,0 +1,159 @@
+"""The suite as a Job: what is applied, what the pod does, and how the report gets out of the cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from drivers.manifest import load
+from fixtures.incluster import __main__ as command
+from fixtures.incluster import pod
+from fixtures.incluster.manifests import Order, manifests
+from fixtures.incluster.report import packed, unpack
+from fixtures.kube import Kube
+from fixtures.rights import Right, Table
+from fixtures.rights.right import given_by
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Memory
+
+Object = dict[str, Any]
+
+
+def objects(*, disruptive: bool = False, claim: str = "", words: tuple[str, ...] = ()) -> dict[str, Object]:
+    order = Order("registry.example.com/suite:1", words, disruptive, claim)
+    rights = [Right.parse("list nodes"), Right.parse("get pods/log")]
+    found = {item["kind"]: item for item in yaml.safe_load_all(manifests(order, load("fake"), rights))}
+    assert found
+    return found
+
+
+def test_the_job_runs_under_the_role_that_was_worked_out() -> None:
+    made = objects()
+    assert sorted(map(str, given_by(made["ClusterRole"]["rules"]))) == ["get pods/log", "list nodes"]
+    spec = made["Job"]["spec"]["template"]["spec"]
+    account = made["ServiceAccount"]["metadata"]
+    assert spec["serviceAccountName"] == account["name"]
+    for kind in ("ClusterRoleBinding", "RoleBinding"):
+        (subject,) = made[kind]["subjects"]
+        assert (subject["name"], subject["namespace"]) == (account["name"], account["namespace"])
+    assert made["Role"]["rules"] == [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "patch"]}]
+
+
+def test_the_pod_is_one_that_restricted_namespaces_take() -> None:
+    made = objects()
+    assert made["Namespace"]["metadata"]["labels"] == {"pod-security.kubernetes.io/enforce": "restricted"}
+    spec = made["Job"]["spec"]["template"]["spec"]
+    (container,) = spec["containers"]
+    assert spec["securityContext"]["runAsNonRoot"]
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    assert not any("hostPath" in volume for volume in spec["volumes"])
+
+
+@pytest.mark.parametrize(("disruptive", "strength"), [(False, "preferred"), (True, "required")])
+def test_the_pod_is_off_the_nodes_that_are_disturbed(disruptive: bool, strength: str) -> None:
+    affinity = objects(disruptive=disruptive)["Job"]["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    assert [key[: len(strength)] for key in affinity] == [strength]
+    assert "'key': 'dra-conformance/devices', 'operator': 'DoesNotExist'" in str(affinity)
+
+
+def test_words_arrive_as_they_are_and_reports_go_where_they_are_wanted() -> None:
+    words = ('--dra-exempt=a=it\'s "known"', "-n", "2")
+    spec = objects(words=words, claim="reports")["Job"]["spec"]["template"]["spec"]
+    assert tuple(spec["containers"][0]["args"]) == words
+    assert {"name": "report", "persistentVolumeClaim": {"claimName": "reports"}} in spec["volumes"]
+    assert {"name": "report", "emptyDir": {}} in objects()["Job"]["spec"]["template"]["spec"]["volumes"]
+
+
+def test_the_command_line_chooses_image_words_and_rights(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Table, "load", lambda: Table(frozenset({Right.parse("list nodes")}), frozenset(), {}))
+    options = ["--practice=rbac", "--disruptive", "--dra-image-registry=reg.io/x"]
+    assert command.main(["manifests", *options, "--", "-n", "2"]) == 0
+    made = {item["kind"]: item for item in yaml.safe_load_all(capsys.readouterr().out)}
+    (container,) = made["Job"]["spec"]["template"]["spec"]["containers"]
+    assert container["image"].startswith("reg.io/x/dra-conformance/suite:")
+    assert container["args"] == [
+        *("--dra-practice=rbac", "--dra-driver=fake", "-n", "2", "--dra-image-registry=reg.io/x"),
+        *("--dra-allow-disruptive", "--dra-context=in-cluster"),
+    ]
+    assert made["ClusterRole"]["rules"] == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}]
+
+
+@pytest.mark.parametrize("words", [["manifests", "--practice=x"], ["fetch", "--kubeconfig=/nonexistent", "out"]])
+def test_wrong_words_end_with_exit_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(words) == 2
+    assert capsys.readouterr().err
+
+
+def run_directory(root: Path) -> Path:
+    run = root / "run-1"
+    (run / "checks" / "a.b.c").mkdir(parents=True)
+    (run / "allure-results").mkdir()
+    (run / "allure-results" / "x.json").write_text("{}")
+    (run / "summary.md").write_text("# conformant\n")
+    (run / "conformance-report.json").write_text(json.dumps({"verdict": "conformant"}))
+    (run / "checks" / "a.b.c" / "timeline.txt").write_text("t")
+    return run
+
+
+def test_a_report_comes_out_as_it_went_in(tmp_path: Path) -> None:
+    item = packed(run_directory(tmp_path), "ns", "name")
+    assert item["data"] == {"summary.md": "# conformant\n"}
+    written = unpack(item, tmp_path / "out")
+    assert sorted(str(path.relative_to(tmp_path / "out")) for path in written) == [
+        *("checks/a.b.c/timeline.txt", "conformance-report.json", "summary.md"),
+    ]
+    assert (tmp_path / "out" / "summary.md").read_text() == "# conformant\n"
+
+
+def test_a_report_that_is_too_large_loses_what_explains_single_checks(tmp_path: Path) -> None:
+    run = run_directory(tmp_path)
+    (run / "conformance-report.json").write_bytes(os.urandom(400_000))
+    for number in range(3):
+        (run / "checks" / "a.b.c" / f"kubelet-{number}.log").write_bytes(os.urandom(300_000))
+    item = packed(run, "ns", "name")
+    assert len(json.dumps(item)) < 1_000_000
+    names = {path.name for path in unpack(item, tmp_path / "out")}
+    assert {"summary.md", "conformance-report.json", "timeline.txt"} <= names
+    assert "kubelet-2.log" not in names
+
+
+def test_the_pod_runs_the_suite_here_and_leaves_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: Memory
+) -> None:
+    started: list[list[str]] = []
+
+    class Process:
+        def __init__(self, words: list[str]) -> None:
+            started.append(words)
+            run_directory(tmp_path)
+
+        def wait(self) -> int:
+            return 3
+
+    account = tmp_path / "account"
+    monkeypatch.setattr(pod, "_REPORTS", tmp_path)
+    monkeypatch.setattr("subprocess.Popen", Process)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr(pod, "single_out", lambda *_: type("Access", (), {"kubeconfig": account}))
+    monkeypatch.setattr(Kube, "from_kubeconfig", lambda *_: memory)
+    monkeypatch.setenv("REPORT_NAMESPACE", "ns")
+    monkeypatch.setenv("REPORT_NAME", "name")
+    assert pod.main(["-n", "2"]) == 3
+    assert started[0][3:5] == ["suites", "-p"]
+    assert started[0][-3:] == [f"--dra-report-dir={tmp_path}", "-n", "2"]
+    assert memory.get("ConfigMap", "name", "ns")["data"]["summary.md"] == "# conformant\n"
+
+
+def test_the_suites_own_image_has_all_rooms_that_a_run_needs() -> None:
+    text = (Path(pod.__file__).parent / "Containerfile").read_text()
+    for room in ("drivers", "fixtures", "reports", "suites"):
+        assert f"COPY {room} {room}" in text
