@@ -54,6 +54,8 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "automation empties cordoned nodes by force: no eviction, no grace period",
         _automation("force-delete-on-cordon", pods=("delete",)),
         "drain.order.claims-released",
+        "drain.gate.predicate",
+        "drain.wrong-order.stuck-then-heals",
         "drain.parallel.two-nodes",
     ),
     package(
@@ -61,6 +63,11 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "automation deletes the pods of cordoned nodes, those of DaemonSets too",
         _automation("delete-driver-on-cordon", pods=("delete",)),
         "drain.order.driver-last",
+        "drain.order.claims-released",
+        "drain.gate.predicate",
+        "drain.gate.ends",
+        "drain.parallel.two-nodes",
+        "drain.uncordon.heals",
     ),
     package(
         "keeps-labels",
@@ -72,6 +79,7 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "never-returns",
         "the driver's operator keeps it off a node for good that once let it go",
         _automation("never-return", daemonsets=("patch",)),
+        "drain.gate.ends",
         "drain.uncordon.heals",
     ),
     package(

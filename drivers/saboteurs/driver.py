@@ -51,6 +51,14 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "upgrade.seamless.new-pods-start",
         "liveness.restart.pods-untouched",
         "liveness.restart.not-spurious",
+        "drain.order.driver-last",
+        "drain.order.claims-released",
+        "drain.gate.predicate",
+        "drain.gate.ends",
+        "drain.wrong-order.stuck-then-heals",
+        "drain.parallel.two-nodes",
+        "drain.uncordon.heals",
+        "drain.node-removed.nothing-left",
     ),
     driver(
         "empty-cdi",
@@ -72,6 +80,8 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "keeps-cdi",
         "unprepare leaves the claim's CDI file behind",
         "driver.unprepare.releases",
+        "drain.order.claims-released",
+        "drain.node-removed.nothing-left",
     ),
     package(
         "wrong-selector",

@@ -152,11 +152,13 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "upgrade.downtime.unprepared-claim-waits",
         "upgrade.downtime.cleanup-delayed",
         "upgrade.seamless.in-flight",
+        "drain.wrong-order.stuck-then-heals",
     ),
     package(
         "force-deletes-terminating",
         "a clean-up job force-deletes pods that are Terminating for some seconds",
         force_deletes_terminating,
         "upgrade.downtime.cleanup-delayed",
+        "drain.wrong-order.stuck-then-heals",
     ),
 )

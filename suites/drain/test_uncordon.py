@@ -21,7 +21,7 @@ def test_heals(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drai
     """Drained, rid of its driver, uncordoned and given back to the driver, a node takes claims again."""
     node = quiet_node.name
     workloads.template("single")
-    workloads.pod("before", templates={"device": "single"}, node=node)
+    workloads.pod("before", templates={"device": "single"}, node=node, linger=3)
     workloads.running("before")
     let_go = drains.own("--driver", driver.name, "--release", quiet_node.release)
     with drains.draining(node, let_go) as drain:

@@ -9,7 +9,7 @@ from fixtures.leaks import no_device_leaked
 from fixtures.nodes import QuietNode
 from fixtures.workloads import Workloads
 
-OBSERVED = 8.0
+OBSERVED = 15.0
 
 
 @check(
