@@ -22,6 +22,7 @@ from fixtures.doctor import driver, gates, leftovers, rights, trial, versions
 from fixtures.doctor.finding import Finding, fail, ok, text, warn
 from fixtures.kube.api import Kube, Refused
 from fixtures.nodes import TAKEN_LABEL
+from fixtures.offers import foreseen
 from fixtures.options import OPTIONS, Options, parse
 from fixtures.rights import Right, Table
 
@@ -271,7 +272,7 @@ def test_the_kubelets_root_shows_in_what_is_registered(socket: str, level: str) 
 def test_an_api_that_does_not_answer_is_all_there_is_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
     dead = Pages({"/version": urllib3.exceptions.HTTPError("connection refused")})
     monkeypatch.setattr(Kube, "from_kubeconfig", lambda *_: dead)
-    (finding,) = doctor.cluster(options(), HANDLE, print)
+    (finding,) = doctor.cluster(options(), HANDLE, foreseen(options()), print)
     assert (finding.level, finding.about) == ("FAIL", "API")
     assert "connection refused" in finding.says
 
@@ -312,6 +313,6 @@ def test_no_trial_is_made_where_something_failed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(gates, "examine", lambda *_: [])
     monkeypatch.setattr(rights, "missing", lambda *_: frozenset())
     monkeypatch.setattr(trial, "examine", lambda *_: pytest.fail("must not be tried"))
-    findings = doctor.cluster(options(), HANDLE, print)
+    findings = doctor.cluster(options(), HANDLE, foreseen(options()), print)
     assert ("FAIL", "images") in levels(findings)
     assert levels(findings)[-1] == ("WARN", "trial")
