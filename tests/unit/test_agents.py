@@ -102,10 +102,11 @@ def policy(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Policy:
 
 def test_a_cluster_that_allows_agents_refuses_nothing(agents: Agents, policy: Policy, memory: Memory) -> None:
     assert agents.refusal() is None
-    pod, right = policy.asked
+    pod, right, more = policy.asked
     assert pod["kind"] == "Pod"
     assert pod["spec"]["hostPID"] is True
-    assert right == {"verb": "create", "resource": "pods", "subresource": "exec", "namespace": SPACE}
+    assert right == {"verb": "get", "resource": "pods", "subresource": "exec", "namespace": SPACE}
+    assert more == right | {"verb": "create"}
     assert memory.done == [f"apply Namespace/{SPACE}"], "nothing else is made yet"
 
 
@@ -123,7 +124,7 @@ def test_trouble_is_no_refusal(agents: Agents, policy: Policy, memory: Memory) -
 
 def test_a_runner_that_may_not_exec_is_told(agents: Agents, policy: Policy) -> None:
     policy.review = {"status": {"allowed": False}}
-    assert agents.refusal() == "the runner may not `create pods/exec`"
+    assert agents.refusal() == "the runner may not `get pods/exec`"
 
 
 @pytest.mark.parametrize(("codes", "expected"), [([0, 0], True), ([0, 3], False)])

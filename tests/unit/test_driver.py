@@ -41,8 +41,14 @@ def run_daemon_sets(memory: Memory) -> None:
         for node in NODES:
             if ("Pod", SPACE, f"{name}-{node}") in memory.objects and node not in wanted:
                 memory.drop("Pod", f"{name}-{node}", SPACE)
+        stamp = item["spec"]["template"]["metadata"].get("annotations", {}).get("dra-conformance/rollout", "")
         for node in wanted:
-            memory.put(pod(f"{name}-{node}", node, owner=name))
+            running = memory.objects.get(("Pod", SPACE, f"{name}-{node}"))
+            if running and running["metadata"]["annotations"] != {"stamp": stamp}:
+                memory.drop("Pod", f"{name}-{node}", SPACE)
+            fresh = pod(f"{name}-{node}", node, owner=name)
+            fresh["metadata"]["annotations"] = {"stamp": stamp}
+            memory.put(fresh)
             pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
             spec = {"driver": "d-1a2b3c.fake.dra", "nodeName": node, "pool": pool}
             memory.put({"kind": "ResourceSlice", "metadata": {"name": f"slice-{node}"}, "spec": spec})
@@ -222,6 +228,18 @@ def test_removing_ends_the_workload_while_the_driver_can_still_unprepare(driver:
     slices = [f"delete ResourceSlice/slice-{node}" for node in NODES]
     assert memory.done == ["delete Pod/workload in 1 s", *deleted, *slices]
     assert [kind for kind, _, _ in memory.objects] == ["ResourceClaim"]
+
+
+@pytest.mark.parametrize("outlives", [True, False])
+def test_nodes_that_live_on_are_left_as_they_were(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, outlives: bool
+) -> None:
+    forgot: list[str] = []
+    monkeypatch.setattr(DockerShell, "outlives", outlives)
+    monkeypatch.setattr(NodeShell, "forget", lambda self, name: forgot.append(f"{self.node} {name}"))
+    driver.install()
+    driver.remove()
+    assert forgot == ([f"{node} {driver.name}" for node in NODES] if outlives else [])
 
 
 def test_in_a_dead_cluster_nothing_is_removed(driver: Driver, memory: Memory) -> None:

@@ -171,6 +171,18 @@ def test_no_cdi_file_mentions_what_never_was(shell: NodeShell) -> None:
     assert shell.cdi_files("no-such-claim 'or' \"quote\"") == []
 
 
+def test_nothing_of_a_driver_that_is_gone_is_left_on_a_node(shell: NodeShell, tmp_path: Path) -> None:
+    gone = ["plugins/x.dra/state.json", "plugins/x.dra/deeper/file", "plugins_registry/x.dra-uid-reg.sock"]
+    stays = ["plugins/y.dra/state.json", "plugins_registry/y.dra-reg.sock"]
+    for name in gone + stays:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    shell.forget("x.dra")
+    assert [name for name in gone + stays if (tmp_path / name).exists()] == stays
+    assert not (tmp_path / "plugins/x.dra").exists()
+    shell.forget("x.dra")
+
+
 def test_a_signal_reaches_its_process(shell: NodeShell) -> None:
     with subprocess.Popen(["sleep", "60"]) as process:
         shell.signal(process.pid, "KILL")

@@ -37,19 +37,19 @@ def answer(status: int, message: str) -> Exception:
         (answer(503, "overloaded"), "does not answer as a Kubernetes API server: 503 overloaded", "/readyz"),
         (
             urllib3.exceptions.MaxRetryError(POOL, "/version", urllib3.exceptions.SSLError("self-signed certificate")),
-            "https://dev:6443 (the context 'dev') cannot be trusted: self-signed certificate",
+            "https://dev:6443 (context 'dev') cannot be trusted: self-signed certificate",
             "certificate authority",
         ),
         (
             urllib3.exceptions.MaxRetryError(
                 POOL, "/version", urllib3.exceptions.NewConnectionError(POOL, "Connection refused")
             ),
-            "https://dev:6443 (the context 'dev') does not answer: NewConnectionError: ",
+            "https://dev:6443 (context 'dev') does not answer: NewConnectionError: ",
             "VPN",
         ),
         (urllib3.exceptions.ProtocolError("cut"), "does not answer: ProtocolError: cut", "VPN"),
-        (ConfigException("exec: no aws"), "the context 'dev' cannot be used: exec: no aws", "kubectl get nodes"),
-        (ssl.SSLError("bad certificate"), "the context 'dev' cannot be used: ", "kubectl get nodes"),
+        (ConfigException("exec: no aws"), "The context 'dev' cannot be used: exec: no aws", "kubectl get nodes"),
+        (ssl.SSLError("bad certificate"), "The context 'dev' cannot be used: ", "kubectl get nodes"),
     ],
 )
 def test_every_way_not_to_reach_it_has_its_words(error: Exception, problem: str, remedy: str) -> None:

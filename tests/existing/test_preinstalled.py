@@ -1,0 +1,110 @@
+"""A driver that a vendor installed: used by all checks in turn, and afterwards as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from drivers.install import RUN_LABEL, Instance, render
+from drivers.manifest import load
+from fixtures.cluster.kind_config import DEVICE_LABEL
+from fixtures.kube.timeouts import Timeouts
+from fixtures.kube.waits import Scope, wait_for
+from fixtures.namespaces import namespace_object
+
+if TYPE_CHECKING:
+    from tests.existing.conftest import ByHand, Everything, Suite
+
+Object = dict[str, Any]
+HARMLESS = ("driver.deployment.placement", "driver.capacity.every-device-allocatable", "driver.unprepare.releases")
+DISTURBING = (
+    *("upgrade.downtime.cleanup-delayed", "upgrade.downtime.prepared-claim-starts", "liveness.restart.hung"),
+    *("upgrade.seamless.slices-continuous", "drain.order.driver-last", "drain.uncordon.heals"),
+    *("upgrade.seamless.failed-rollout", "driver.registration.registers"),
+)
+NOT_THEIRS = {"drain.uncordon.heals", "upgrade.seamless.failed-rollout"}
+ROLLED_OUT = (
+    r"^(made|deleted|changed): (pods|endpoints|endpointslices|controllerrevisions)/|\.?status\."
+    r"|deprecated\.daemonset\.template\.generation"
+)
+
+
+@pytest.fixture(scope="module")
+def vendors(by_hand: ByHand, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The fake driver, installed under a fixed name by somebody else; yields the option that names its manifest."""
+    selector = {DEVICE_LABEL: "true"}
+    instance = Instance(load("fake"), id="vendor", run="none", version="1.0.0", node_selector=selector)
+    objects: list[Object] = [namespace_object(instance.namespace, "none", "privileged"), *render(instance)]
+    for item in objects:
+        del item["metadata"]["labels"][RUN_LABEL]
+        by_hand.kube.apply(item)
+    names = {"daemonSets": list(instance.daemon_sets), "serviceAccount": instance.service_account}
+    content = yaml.safe_load(Path("drivers/catalog/fake.yaml").read_text()) | {
+        "name": instance.name,
+        "install": {"kind": "preinstalled"},
+        "workload": {"namespace": instance.namespace, "container": "driver", **names},
+        "deviceClass": instance.device_class,
+    }
+    del content["upgrade"]
+    file = tmp_path_factory.mktemp("vendor") / "driver.yaml"
+    file.write_text(yaml.safe_dump(content))
+    yield f"--dra-driver={file}"
+    for item in reversed(objects):
+        by_hand.kube.delete(item["kind"], item["metadata"]["name"], item["metadata"].get("namespace"))
+
+
+def test_a_run_uses_it_as_it_is(by_hand: ByHand, suite: Suite, vendors: str, look: Callable[[], Everything]) -> None:
+    first = suite.run(f"--dra-kubeconfig={by_hand.kubeconfig}", vendors, f"--dra-check={HARMLESS[0]}", "-n0")
+    assert first.outcomes()[HARMLESS[0]] == "passed", "its slices are there from now on"
+    before = look()
+    done = suite.run(f"--dra-kubeconfig={by_hand.kubeconfig}", vendors, f"--dra-check={','.join(HARMLESS)}", "-n3")
+    assert {name: done.outcomes()[name] for name in HARMLESS} == dict.fromkeys(HARMLESS, "passed")
+    assert before.changes(look()) == []
+
+
+def test_a_run_that_may_disturb_it_undoes_what_it_did(
+    by_hand: ByHand, suite: Suite, vendors: str, look: Callable[[], Everything]
+) -> None:
+    before = look()
+    options = (f"--dra-kubeconfig={by_hand.kubeconfig}", f"--dra-context={by_hand.context}", "--dra-allow-disruptive")
+    done = suite.run(*options, vendors, f"--dra-check={','.join(DISTURBING)}", "-n3", "--dist=worksteal")
+    expected = {name: "not-applicable" if name in NOT_THEIRS else "passed" for name in DISTURBING}
+    assert {name: done.outcomes()[name] for name in DISTURBING} == expected
+    assert before.changes(look(), ROLLED_OUT) == []
+
+
+def test_devices_in_use_are_left_to_their_holders(by_hand: ByHand, suite: Suite, vendors: str) -> None:
+    kube, name = by_hand.kube, "somebody-at-work"
+    exactly = {"deviceClassName": "d-vendor.fake.dra"}
+    spec: Object = {"devices": {"requests": [{"name": "device", "exactly": exactly}]}}
+    metadata = {"name": name, "namespace": "default"}
+    kube.create({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec})
+    pod: Object = {
+        "resourceClaims": [{"name": "device", "resourceClaimName": name}],
+        "containers": [
+            {
+                "name": "main",
+                "image": "localhost/dra-conformance/busybox:1",
+                "command": ["sleep", "3600"],
+                "resources": {"claims": [{"name": "device"}]},
+            }
+        ],
+        "terminationGracePeriodSeconds": 0,
+    }
+    kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod})
+    limit = Timeouts()["pod_running"]
+    running = Scope("Pod", "default", name)
+    wait_for(kube, running, lambda pods: pods[0]["status"].get("phase") == "Running", timeout=limit, what="at work")
+    done = suite.run(f"--dra-kubeconfig={by_hand.kubeconfig}", vendors, f"--dra-check={HARMLESS[1]}", "-n0")
+    assert done.report
+    told = next(check for check in done.report.checks if check.id == HARMLESS[1])
+    assert told.outcome == "inconclusive"
+    assert f"default/{name}" in (told.reason or "")
+    assert kube.get("Pod", name, "default")["status"]["phase"] == "Running"
+    kube.delete("Pod", name, "default")
+    wait_for(kube, running, lambda pods: not pods, timeout=limit, what="gone")
+    kube.delete("ResourceClaim", name, "default")
