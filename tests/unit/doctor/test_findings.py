@@ -187,11 +187,23 @@ def test_rights_are_compared_with_what_was_chosen(
     check = next(check for check, _ in checks())
     table = Table(parsed("list nodes"), parsed("list events"), {check.id: parsed("get pods")})
     monkeypatch.setattr(Table, "load", lambda: table)
+    monkeypatch.setattr(rights, "may", lambda *_: False)
     monkeypatch.setattr(rights, "missing", lambda _kube, wanted: parsed(*lacking) & wanted)
     findings = rights.examine(Pages({}), options(), [check])
     assert levels(findings) == expected
     for right in lacking:
         assert any(right in finding.says for finding in findings)
+
+
+def test_rights_that_nobody_recorded_are_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = next(check for check, _ in checks())
+    monkeypatch.setattr(Table, "load", lambda: Table(frozenset(), frozenset(), {}))
+    monkeypatch.setattr(rights, "may", lambda *_: False)
+    (finding,) = rights.examine(Pages({}), options(), [check])
+    assert finding.level == "WARN"
+    assert finding.says == f"it is not recorded what 1 of 1 chosen checks need: {check.id}"
+    monkeypatch.setattr(rights, "may", lambda *_: True)
+    assert levels(rights.examine(Pages({}), options(), [check])) == [("OK", "rights")]
 
 
 def test_leftovers_are_counted_by_run(memory: Memory) -> None:
@@ -311,7 +323,7 @@ def test_no_trial_is_made_where_something_failed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Kube, "from_kubeconfig", lambda *_: memory)
     monkeypatch.setattr(versions, "api", lambda _: ok("API", ""))
     monkeypatch.setattr(gates, "examine", lambda *_: [])
-    monkeypatch.setattr(rights, "missing", lambda *_: frozenset())
+    monkeypatch.setattr(rights, "may", lambda *_: True)
     monkeypatch.setattr(trial, "examine", lambda *_: pytest.fail("must not be tried"))
     findings = doctor.cluster(options(), HANDLE, foreseen(options()), print)
     assert ("FAIL", "images") in levels(findings)

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from drivers.manifest import load
+from fixtures.catalogue import checks
 from fixtures.incluster import __main__ as command
 from fixtures.incluster import pod
 from fixtures.incluster.manifests import Order, manifests
@@ -74,7 +75,8 @@ def test_words_arrive_as_they_are_and_reports_go_where_they_are_wanted() -> None
 def test_the_command_line_chooses_image_words_and_rights(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Table, "load", lambda: Table(frozenset({Right.parse("list nodes")}), frozenset(), {}))
+    rows: dict[str, frozenset[Right]] = {check.id: frozenset() for check, _ in checks()}
+    monkeypatch.setattr(Table, "load", lambda: Table(frozenset({Right.parse("list nodes")}), frozenset(), rows))
     options = ["--practice=rbac", "--disruptive", "--dra-image-registry=reg.io/x"]
     assert command.main(["manifests", *options, "--", "-n", "2"]) == 0
     made = {item["kind"]: item for item in yaml.safe_load_all(capsys.readouterr().out)}

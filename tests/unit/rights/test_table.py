@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from drivers.manifest import load
 from fixtures.catalogue import FILE as CATALOGUE
 from fixtures.catalogue import checks, node_ids
 from fixtures.kube import Kube
+from fixtures.kube.journal import JOURNAL_VARIABLE
 from fixtures.rights import Right, Table, needs
 from fixtures.rights import __main__ as command
 from fixtures.rights.record import updated, used_rights
@@ -130,11 +132,8 @@ def test_the_smallest_role_grows_with_what_is_chosen(
 ) -> None:
     entries = load_catalogue(CATALOGUE)
     disruptive = next(entry.id for entry in entries if entry.disruptive and entry.practice == "drain")
-    table = Table(
-        rights("list nodes"),
-        rights("list events"),
-        {OPERATOR: rights("create pods"), disruptive: rights("patch nodes")},
-    )
+    rows = {entry.id: rights() for entry in entries} | {OPERATOR: rights("create pods")}
+    table = Table(rights("list nodes"), rights("list events"), rows | {disruptive: rights("patch nodes")})
     monkeypatch.setattr(Table, "load", lambda: table)
     assert printed(capsys, "--practice=rbac")["rules"] == [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]},
@@ -144,6 +143,51 @@ def test_the_smallest_role_grows_with_what_is_chosen(
     assert "patch" in str(printed(capsys, "--practice=drain", "--disruptive"))
     assert "patch" not in str(printed(capsys, "--disruptive", f"--check={OPERATOR}"))
     assert printed(capsys, "--name=other")["metadata"]["name"] == "other"
+
+
+def test_no_role_is_printed_that_may_be_too_small(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Table, "load", lambda: Table(rights("list nodes"), rights(), {}))
+    assert command.main([f"--check={OPERATOR}"]) == 2
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert f"of 1 chosen checks it is not recorded what they need: {OPERATOR}" in said
+
+
+@pytest.mark.parametrize("provider", ["kind", "existing"])
+def test_rights_are_recorded_where_the_role_is_for(
+    provider: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(words: list[str], *, env: dict[str, str], **_: Any) -> None:
+        out = Path(next(word for word in words if "report-dir" in word).partition("=")[2], "run")
+        out.mkdir(parents=True)
+        check = {"id": OPERATOR, "practice": "rbac", "claim": "c", "level": "core", "source": "s", "outcome": "passed"}
+        moment = "2026-01-01T00:00:00Z"
+        metadata = {"runId": "r", "started": moment, "finished": moment, "suiteVersion": "1", "catalogueSHA256": "0"}
+        report = {"metadata": metadata, "verdict": "conformant", "exitCode": 0, "practices": [], "checks": [check]}
+        report |= {"cluster": {"provider": provider, "name": "", "serverVersion": ""}, "driver": {"name": "d"}}
+        (out / "conformance-report.json").write_text(json.dumps(report))
+        Path(env[JOURNAL_VARIABLE]).write_text(json.dumps(line("/api/v1/configmaps", OPERATOR)) + "\n")
+
+    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.setattr(Table, "load", lambda: Table(rights(), rights(), {}))
+    written: list[Table] = []
+
+    def keep(table: Table) -> None:
+        written.append(table)
+
+    monkeypatch.setattr(Table, "write", keep)
+    code = command.main(["--record", "--", "-n2"])
+    if provider == "existing":
+        assert (code, written) == (0, [Table(rights(), rights(), {OPERATOR: rights("list configmaps")})])
+    else:
+        assert (code, written) == (2, [])
+        assert "--dra-cluster existing" in capsys.readouterr().err
+
+
+def test_the_committed_table_has_no_row_of_a_check_that_is_no_more() -> None:
+    assert Table.load().checks.keys() <= {check.id for check, _ in checks()}
 
 
 @pytest.mark.parametrize("words", [["--practice=rbca"], ["--check=rbac.x"], ["--driver=nosuch"]])
