@@ -47,7 +47,7 @@ def runner_with(by_hand: ByHand, tmp_path: Path) -> Callable[[Object], Any]:
             "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": NAME},
             "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}],
         }
-        made = (role, binding, account)
+        made: tuple[Object, ...] = (role, binding, account)
         try:
             for item in made:
                 by_hand.kube.create(item)
