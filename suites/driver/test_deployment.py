@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fixtures.checks import check
-from fixtures.driver import Driver, is_ready
+from fixtures.driver import Driver
 from fixtures.outcomes import expect
+from fixtures.pods import is_ready
 
 
 @check(

@@ -25,7 +25,7 @@ DEFAULTS = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--matrix", action="store_true", help="each saboteur against all checks of its practices, and all it breaks")
+    parser.addoption("--matrix", action="store_true", help="each saboteur against all checks of its practices")
 
 
 class Cluster:

@@ -15,11 +15,12 @@ from drivers.install import Instance, render
 from drivers.manifest import load
 from drivers.saboteurs import REGISTRY
 from fixtures import metrics
-from fixtures.driver import Driver, _rolled_out, installed, is_ready
+from fixtures.driver import Driver, installed
 from fixtures.injuries import freeze
 from fixtures.kube import Timeouts
 from fixtures.nodes import DockerShell, NodeShell, NodeShellError
 from fixtures.outcomes import CheckFailed, Said
+from fixtures.pods import is_ready, rolled_out
 from fixtures.rollouts import roll_out
 
 if TYPE_CHECKING:
@@ -325,11 +326,11 @@ def test_a_rollout_is_complete_when_all_pods_are_new_and_ready(change: Object, e
     item: Object = {"metadata": {"generation": 5}}
     item["status"] = {**dict.fromkeys(COUNTS, 2), "observedGeneration": 5, **change}
     none: Object = {"metadata": {"generation": 1}, "status": {"observedGeneration": 1}}
-    assert _rolled_out([item, none]) is expected
+    assert rolled_out([item, none]) is expected
 
 
-def test_a_daemon_set_that_nobody_looked_at_is_not_rolled_out() -> None:
-    assert not _rolled_out([{"metadata": {"generation": 1}}])
+def test_a_daemon_set_that_nobody_looked_at_is_notrolled_out() -> None:
+    assert not rolled_out([{"metadata": {"generation": 1}}])
 
 
 def test_a_pod_on_its_way_out_is_not_ready() -> None:

@@ -40,7 +40,7 @@ class Words(Kube):
         pass
 
     @classmethod
-    def from_kubeconfig(cls, path: Path | None, user_agent: str, context: str | None = None) -> Kube:
+    def from_kubeconfig(cls, path: Path | None, user_agent: str, context: str | None = None) -> Kube:  # noqa: ARG003
         assert path is not None
         assert path.name == "kubeconfig"
         assert user_agent.startswith("dra-conformance/")
