@@ -69,3 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "room: needs the cluster alone, and goes first")
     if not hasattr(config, "workerinput") and SESSION_VARIABLE not in os.environ:
         config.pluginmanager.register(Cluster(config), "dra-cluster")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs the cluster alone first, then the healthy run, which takes longest."""
+    items.sort(key=lambda item: ("room" not in item.keywords, "saboteur" in item.name))

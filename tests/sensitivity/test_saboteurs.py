@@ -94,16 +94,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(("saboteur", "checks"), cases)
 
 
+def test_healthy_driver_fails_nothing(tmp_path: Path) -> None:
+    report, code = run_suite(tmp_path, "-n6", "--dist=worksteal")
+    assert outcomes(report) == dict.fromkeys(CHECKS, "passed")
+    assert report.verdict == "conformant"
+    assert code == 0
+
+
 def test_saboteur_is_caught_by_what_it_breaks(saboteur: Saboteur, checks: list[str], tmp_path: Path) -> None:
     chosen = [*checks, *(check for check in PANEL if check not in checks)]
     options = [f"--dra-saboteur={saboteur.id}", f"--dra-check={','.join(chosen)}", "-n2", "--dist=worksteal"]
     report, code = run_suite(tmp_path, *options)
     assert outcomes(report) == {check: "failed" if check in saboteur.breaks else "passed" for check in chosen}
     assert code == 1
-
-
-def test_healthy_driver_fails_nothing(tmp_path: Path) -> None:
-    report, code = run_suite(tmp_path, "-n4", "--dist=worksteal")
-    assert outcomes(report) == dict.fromkeys(CHECKS, "passed")
-    assert report.verdict == "conformant"
-    assert code == 0
