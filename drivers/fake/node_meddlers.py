@@ -70,6 +70,11 @@ class Place:
         return self.core.api_client.sanitize_for_serialization(model)
 
 
+def _names_a_claim(pod: Object) -> bool:
+    over = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+    return bool(pod["spec"].get("resourceClaims")) and not over
+
+
 def _of_daemon_set(pod: Object) -> bool:
     return any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences", []))
 
@@ -85,10 +90,10 @@ def remove_on_cordon(namespace: str, daemon_set: str) -> None:
 
 
 def gate_by_pods(namespace: str, daemon_set: str) -> None:
-    """Take the driver off a cordoned node once no pod there names a claim: it asks pods only."""
+    """Take the driver off a cordoned node once no unfinished pod there names a claim: it asks pods only."""
     place, off = Place(namespace, daemon_set), set[str]()
     for cordoned in place.cordoned():
-        free = {n for n in cordoned if not any(p["spec"].get("resourceClaims") for p in place.pods(n, of_driver=False))}
+        free = {n for n in cordoned if not any(map(_names_a_claim, place.pods(n, of_driver=False)))}
         now = free | (off & cordoned)
         if now != off:
             place.keep_off(now)
