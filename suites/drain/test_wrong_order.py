@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fixtures.checks import check
-from fixtures.drain import Drains, await_held
+from fixtures.drain import Drains, await_evicted, await_held
 from fixtures.driver import Driver
 from fixtures.leaks import no_device_leaked
 from fixtures.nodes import QuietNode
@@ -26,6 +26,7 @@ def test_stuck_then_heals(driver: Driver, workloads: Workloads, quiet_node: Quie
     workloads.running("holder")
     driver.stop()
     with drains.draining(quiet_node.name, drains.ways[-1]) as drain:
+        await_evicted(driver, "holder")
         workloads.stays_terminating("holder", OBSERVED)
         why = "holder" if drains.command else f"{driver.name} is not registered with the kubelet"
         drain.tells(why, within=driver.timeouts["event_seen"])
