@@ -1,12 +1,10 @@
-"""One cluster for all saboteurs: made before the first, deleted after the last."""
+"""The clusters of all saboteurs: made before the first, deleted after the last."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-import threading
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -48,15 +46,10 @@ class Cluster:
             return
         interrupt_once()
         try:
-            self.clusters().ensure("standard")
+            for topology in sorted({entry.topology for entry in load_catalogue(FILE)}):
+                self.clusters().ensure(topology)
         except ClusterError as error:
             pytest.exit(str(error), returncode=2)
-        for topology in {entry.topology for entry in load_catalogue(FILE)} - {"standard"}:
-            threading.Thread(target=self.make, args=(topology,), daemon=True).start()
-
-    def make(self, topology: str) -> None:
-        with suppress(ClusterError):
-            self.clusters().ensure(topology)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
