@@ -39,6 +39,11 @@ def operator(objects: list[Object], deed: str, rules: list[Object]) -> list[Obje
                 "imagePullPolicy": "IfNotPresent",
                 "command": ["python3", "-m", "drivers.fake.meddlers", deed, namespace, driver["metadata"]["name"]],
                 "env": [e for e in template["containers"][0]["env"] if e["name"] == "PYTHONPATH"],
+                "startupProbe": {
+                    "exec": {"command": ["test", "-e", "/tmp/at-work"]},
+                    "periodSeconds": 1,
+                    "failureThreshold": 120,
+                },
                 "volumeMounts": [
                     mount for mount in template["containers"][0]["volumeMounts"] if mount["mountPath"] == "/code"
                 ],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from kubernetes import client, config, watch
@@ -52,4 +53,5 @@ DEEDS: dict[str, Callable[[str, str], None]] = {
 
 if __name__ == "__main__":
     config.load_incluster_config()  # type: ignore[no-untyped-call]
+    Path("/tmp/at-work").touch()  # what its startup probe waits for
     DEEDS[sys.argv[1]](*sys.argv[2:4])
