@@ -22,7 +22,7 @@ from reports.model import Report, load_catalogue
 CHECKS = [entry.id for entry in load_catalogue(FILE)]
 
 PANEL = ("rbac.operator.manages-claims", "driver.prepare.device-visible")
-LIMIT = 1200
+LIMIT = 2400
 
 
 @pytest.fixture(autouse=True)
