@@ -65,5 +65,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs the cluster alone first, then the healthy run, which takes longest."""
-    items.sort(key=lambda item: ("room" not in item.keywords, "saboteur" in item.name))
+    """What needs the cluster alone first, and the healthy run last, when the saboteurs leave it room."""
+    items.sort(key=lambda item: ("room" not in item.keywords, "saboteur" not in item.name))

@@ -95,7 +95,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_healthy_driver_fails_nothing(tmp_path: Path) -> None:
-    report, code = run_suite(tmp_path, "-n6", "--dist=worksteal")
+    report, code = run_suite(tmp_path, "-n4", "--dist=worksteal")
     assert outcomes(report) == dict.fromkeys(CHECKS, "passed")
     assert report.verdict == "conformant"
     assert code == 0
