@@ -19,6 +19,7 @@ from drivers.fake.supervision import Supervision
 
 EXIT_SETTINGS = 2
 EXIT_STATE = 65
+_LOOK_SECONDS = 1.0
 
 _LOG = logging.getLogger("drivers.fake")
 
@@ -39,7 +40,8 @@ def run(settings: Settings, api: Api) -> int:
         return EXIT_STATE
     supervision = Supervision.from_env(os.environ, driver)
     supervision.start()
-    told_to_stop.wait()
+    while not told_to_stop.wait(_LOOK_SECONDS):
+        pass  # a signal that comes just before an endless wait begins would not end it
     _LOG.info("stopping")
     supervision.stop()
     driver.stop()

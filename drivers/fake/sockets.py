@@ -11,6 +11,7 @@ import errno
 import hashlib
 import logging
 import re
+import secrets
 import socket
 import stat
 from dataclasses import dataclass
@@ -95,10 +96,10 @@ def listen(server: grpc.Server, path: Path, lock: Path) -> OwnedListener:
     """Start `server`, then show its socket at `path` in one step, in place of whatever lay there.
 
     grpcio removes the path that it was given when it stops, also if a newer server has bound it since. So it is
-    given a hidden path, and the socket is renamed once it listens: nobody meets a path that does not answer.
-    `lock` is one file for all instances of a driver, so one hidden name is enough for them.
+    given a hidden path of its own, and the socket is renamed once it listens: nobody meets a path that does not
+    answer, and who stops removes nothing of one who starts just then.
     """
-    hidden = path.with_name(f".{_digest(str(lock), 5)}")
+    hidden = path.with_name(f".{secrets.token_urlsafe(5)}")
     with locked(lock):
         server.add_insecure_port(f"unix:{hidden}")
         server.start()
