@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fixtures import pools
-from fixtures.absence import keep_devices, refusal
+from fixtures.absence import held_by, keep_devices, leave_with_devices, refusal
 from fixtures.checks import check
 from fixtures.driver import Driver
 from fixtures.injuries import freeze, vanish
@@ -124,13 +124,14 @@ def test_devices_not_reused(driver: Driver, workloads: Workloads) -> None:
     leavers = [f"leaver-on-{node}" for node in driver.nodes]
     for pod in leavers:
         workloads.running(pod)
+    held = held_by(workloads, leavers)
     vanish(driver, driver.nodes[0])
     for node in driver.nodes:
         workloads.delete(f"leaver-on-{node}")
         workloads.pod(f"next-on-{node}", templates={"device": "single"}, node=node)
-    keep_devices(workloads, leavers, OBSERVED)
+    keep_devices(workloads, held, OBSERVED)
     driver.start()
-    workloads.gone(*leavers, timeout="pod_gone_after_return")
+    leave_with_devices(workloads, held)
     for node in driver.nodes:
         workloads.running(f"next-on-{node}")
     no_device_leaked(driver, workloads)
