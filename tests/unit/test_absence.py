@@ -95,6 +95,29 @@ def test_devices_that_go_to_others_once_their_pod_is_gone_are_free(memory: Memor
     assert memory.later == []
 
 
+def test_a_device_may_go_on_when_its_own_pod_is_gone_though_others_are_not(
+    memory: Memory, workloads: Workloads
+) -> None:
+    holder(memory)
+    memory.put(
+        {"kind": "Pod", "metadata": {"name": "q", "namespace": SPACE}, "spec": {"resourceClaims": []}, "status": {}}
+    )
+    held = held_by(workloads, ["p", "q"])
+
+    def freed() -> None:
+        memory.drop("Pod", "p", SPACE)
+        memory.drop("ResourceClaim", "held", SPACE)
+        memory.put(claim("next", "device-1"))
+
+    def over() -> None:
+        memory.drop("Pod", "q", SPACE)
+        memory.put(claim("next", "device-1"))
+
+    memory.later = [freed, over]
+    leave_with_devices(workloads, held)
+    assert memory.later == []
+
+
 @pytest.mark.parametrize("stripped", [True, False], ids=["claim gone", "claim emptied"])
 def test_a_device_that_is_given_away_before_its_pod_is_gone_is_told(
     memory: Memory, workloads: Workloads, stripped: bool
