@@ -75,6 +75,7 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "upgrade.seamless.in-flight",
         "upgrade.seamless.failed-rollout",
         "upgrade.seamless.rollback",
+        "upgrade.skew.old-kubelet",
         "liveness.probe.truthful",
         "liveness.restart.socket-lost",
     ),
