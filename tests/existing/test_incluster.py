@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from fixtures.incluster.__main__ import main
 from fixtures.incluster.manifests import NAME, NAMESPACE
-from fixtures.kube.waits import Scope, wait_for
 from reports.model import Report
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from tests.existing.conftest import ByHand, Everything
 
 PRACTICES = "liveness,drain,scale"
-LIMIT = 1800
 
 
 def test_a_job_checks_its_own_cluster_and_leaves_its_report(
@@ -32,17 +30,9 @@ def test_a_job_checks_its_own_cluster_and_leaves_its_report(
     applied.write_text(capsys.readouterr().out)
     by_hand.kubectl("apply", "-f", applied)
     try:
-        ended = wait_for(
-            by_hand.kube,
-            Scope("Pod", NAMESPACE, labels=f"app={NAME}"),
-            lambda pods: next((p for p in pods if p["status"].get("phase") in ("Succeeded", "Failed")), None),
-            timeout=LIMIT,
-            what="the Job's pod ended",
-        )
-        print(by_hand.kubectl("-n", NAMESPACE, "logs", f"job/{NAME}"))
-        assert ended["status"]["phase"] == "Succeeded"
         assert main(["fetch", f"--kubeconfig={by_hand.kubeconfig}", str(fetched)]) == 0
     finally:
+        print(by_hand.kubectl("-n", NAMESPACE, "logs", f"job/{NAME}"))
         by_hand.kubectl("delete", "--wait", "-f", applied)
     report = Report.model_validate_json((fetched / "conformance-report.json").read_text())
     assert (report.verdict, report.cluster.name) == ("conformant", "in-cluster")

@@ -14,11 +14,12 @@ import yaml
 
 from drivers.manifest import load
 from fixtures.catalogue import checks
+from fixtures.cluster.errors import ClusterError
 from fixtures.cluster.node_image.archive import Image
 from fixtures.incluster import __main__ as command
 from fixtures.incluster import image, pod
-from fixtures.incluster.manifests import Order, manifests
-from fixtures.incluster.report import packed, unpack
+from fixtures.incluster.manifests import NAME, NAMESPACE, REPORT, Order, manifests
+from fixtures.incluster.report import await_report, packed, unpack
 from fixtures.kube import Kube
 from fixtures.rights import Right, Table
 from fixtures.rights.right import given_by
@@ -129,6 +130,38 @@ def test_a_report_that_is_too_large_loses_what_explains_single_checks(tmp_path: 
     names = {path.name for path in unpack(item, tmp_path / "out")}
     assert {"summary.md", "conformance-report.json", "timeline.txt"} <= names
     assert "kubelet-2.log" not in names
+
+
+def job_pod(phase: str) -> Object:
+    metadata = {"name": "suite", "namespace": NAMESPACE, "labels": {"app": NAME}}
+    return {"kind": "Pod", "metadata": metadata, "status": {"phase": phase}}
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_report_is_there_when_the_job_has_ended(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phase: str
+) -> None:
+    monkeypatch.setattr(memory, "raw", lambda *_: "{}", raising=False)
+    memory.put(job_pod("Running"))
+    memory.later = [lambda: memory.put(packed(run_directory(tmp_path), NAMESPACE, REPORT) | {"kind": "ConfigMap"})]
+    memory.later.append(lambda: memory.put(job_pod(phase)))
+    assert await_report(memory, 5)["data"] == {"summary.md": "# conformant\n"}
+
+
+def test_a_job_that_is_not_there_or_leaves_nothing_is_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> str:
+        raise memory.problem(404)
+
+    monkeypatch.setattr(memory, "raw", gone, raising=False)
+    with pytest.raises(ClusterError, match="There is no Job"):
+        await_report(memory, 5)
+    monkeypatch.setattr(memory, "raw", lambda *_: "{}")
+    memory.put(job_pod("Failed"))
+    with pytest.raises(ClusterError, match=r"left no ConfigMap[^\n]*\nRemedy: See `kubectl -n dra-conformance logs"):
+        await_report(memory, 5)
+    memory.put(job_pod("Pending"))
+    with pytest.raises(ClusterError, match="has not ended"):
+        await_report(memory, 1e-9)
 
 
 def test_the_pod_runs_the_suite_here_and_leaves_its_report(
