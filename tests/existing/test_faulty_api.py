@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.existing.conftest import Everything, Suite
 
-PRACTICES = "--dra-practice=driver,liveness,scale"
+PRACTICES = "--dra-practice=rbac,driver,liveness"
 SEEDS = range(int(os.environ.get("EXISTING_FAULTY_RUNS", "2")))
 
 
