@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,13 +127,23 @@ def test_agents_that_do_not_work_are_told_before_the_run(world: World, monkeypat
     assert world.kinds() == {"Node"}
 
 
-def test_what_cannot_be_taken_out_is_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (lambda world: world.memory.problem(503), "ServiceUnavailableError: 503"),
+        (lambda _: KeyError("kind"), "KeyError:"),
+    ],
+)
+def test_what_cannot_be_taken_out_is_told(
+    world: World, monkeypatch: pytest.MonkeyPatch, problem: Callable[[World], Exception], told: str
+) -> None:
     cluster = world.cluster()
     cluster.ensure("standard")
 
     def away(*_: object) -> list[str]:
-        raise world.memory.problem(503)
+        raise problem(world)
 
     monkeypatch.setattr(existing, "remove_leftovers", away)
     (left,) = cluster.close(keep=True)
-    assert left.startswith("some of what has the label of run r1: ServiceUnavailableError: 503")
+    assert left.startswith(f"some of what has the label of run r1: {told}")
+    assert not (world.session / "existing").exists()
