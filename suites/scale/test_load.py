@@ -12,7 +12,7 @@ from reports.model import Measurement
 
 @check(
     "scale.parallel.no-double-allocation",
-    level="core",
+    level="extended",
     source="GP-7",
     hint="look for whoever else writes the status of claims: admission that changes it, controllers; if nobody "
     "does, report it to Kubernetes with the record",
@@ -29,7 +29,7 @@ def test_no_double_allocation(scene: Scene, loads: Loads) -> None:
 
 @check(
     "scale.noisy-neighbour.plain-pods",
-    level="core",
+    level="extended",
     source="GP-7",
     hint="look at scheduler_pending_pods and the scheduler's client limits (--kube-api-qps, --kube-api-burst)",
     capabilities=("simulated-nodes",),
@@ -55,7 +55,7 @@ def test_plain_pods(scene: Scene, loads: Loads) -> None:
 
 @check(
     "scale.tuning.sweep",
-    level="core",
+    level="extended",
     source="GP-7b",
     hint="no client limit helps: look at scale.bottleneck.named for what else is slow",
     capabilities=("simulated-nodes", "control-plane-config"),

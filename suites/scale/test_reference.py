@@ -13,7 +13,7 @@ SIMULATED = ("simulated-nodes",)
 
 @check(
     "scale.reference.meets-baseline",
-    level="core",
+    level="extended",
     source="GP-7c",
     hint="see which stage is slow (scale.bottleneck.named); the page's remedy for claims from templates is a higher "
     "--kube-api-qps and --kube-api-burst of kube-controller-manager (75 and 150 on 100 nodes)",
@@ -31,7 +31,7 @@ def test_meets_baseline(scene: Scene, loads: Loads) -> None:
 
 @check(
     "scale.reference.queue-drains",
-    level="core",
+    level="extended",
     source="GP-8",
     hint="look for what keeps claims: finalizers that nobody takes off, admission that refuses their deletion; or for "
     "a controller manager that is too slow (--kube-api-qps, --kube-api-burst)",
@@ -51,7 +51,7 @@ def test_queue_drains(loads: Loads) -> None:
 
 @check(
     "scale.cost.per-pod",
-    level="core",
+    level="extended",
     source="GP-7",
     hint="compare the calls of each component with those of a healthy cluster: who repeats calls, and what refuses "
     "them (events FailedResourceClaimCreation, metric rest_client_requests_total by code)?",
@@ -73,7 +73,7 @@ def test_cost(scene: Scene, loads: Loads) -> None:
 
 @check(
     "scale.diagnosis.page-rules",
-    level="core",
+    level="extended",
     source="GP-8",
     hint="the diagnosis names the page's remedy",
     capabilities=SIMULATED,

@@ -42,6 +42,20 @@ def test_a_slow_filling_is_missed(filling: Phase, says: str, with_filling: Calla
     assert says in missed[0]
 
 
+@pytest.mark.parametrize(
+    ("plain", "limit"),
+    [
+        (a_phase(), 20),
+        (a_phase(stages={"whole": 7.0}), 28),
+        (a_phase(stages={"whole": 21.0}), 20),
+        (a_phase(stages={"whole": 7.0}, unfinished=1), 20),
+    ],
+    ids=["an idle host", "a busy host", "too slow anyway", "never ran"],
+)
+def test_a_busy_host_may_be_slower_with_claims_if_it_is_without(plain: Phase, limit: float) -> None:
+    assert baseline.filling_limit(plain) == limit
+
+
 def test_churning_has_a_limit_for_each_quantile(reference: Reference) -> None:
     slow = replace(reference, claims=replace(reference.claims, churning=a_phase("churning", stages={"whole": 61.0})))
     assert [text.split()[1] for text in baseline.misses(slow)] == ["p50", "p90"]
@@ -101,8 +115,8 @@ def queue(adds: float, depth: float, work: float) -> list[Queue]:
     ("adds", "depth", "work", "rule"),
     [
         (40, 2, 0.1, None),
-        (40, 2, 4.0, diagnosis.FALLS_BEHIND),
-        (12, 90, 4.0, diagnosis.FALLS_BEHIND),
+        (40, 2, 20.0, diagnosis.FALLS_BEHIND),
+        (12, 90, 20.0, diagnosis.FALLS_BEHIND),
         (12, 90, 0.1, diagnosis.FALLS_BEHIND),
         (40, 90, 0.1, diagnosis.LACKS_CONCURRENCY),
     ],

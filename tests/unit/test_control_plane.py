@@ -1,0 +1,82 @@
+"""Other flags for a component of the control plane, and its own again."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fixtures import control_plane
+from fixtures.outcomes import CheckFailed
+
+MANIFEST = "spec:\n  containers:\n  - command:\n    - kube-scheduler\n    - --bind-address=0.0.0.0\n"
+
+
+class Node:
+    """A control-plane node on which a component starts anew whenever its manifest changes."""
+
+    def __init__(self) -> None:
+        self.manifest = MANIFEST
+        self.starts = 1.0
+        self.dead = False
+        self.deleted: list[str] = []
+
+    def run(self, script: str) -> str:
+        if script.startswith("cat "):
+            return self.manifest
+        self.manifest = base64.b64decode(script.split()[1]).decode()
+        self.starts += 0 if self.dead else 1
+        return ""
+
+    def find(self, *_: str) -> dict[str, Any]:
+        return {"spec": {"holderIdentity": f"process-{self.starts:.0f}"}}
+
+    def delete(self, *words: str) -> None:
+        self.deleted.append("/".join(words))
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch) -> Node:
+    made = Node()
+
+    def wait_for(_kube: object, _scope: object, until: Callable[[list[Any]], bool], **_: object) -> None:
+        assert until([made.find()])
+        assert not until([])
+
+    monkeypatch.setattr(control_plane, "shells_on", lambda nodes, *_: {nodes[0]: made})
+    monkeypatch.setattr(control_plane, "_started", lambda *_: made.starts)
+    monkeypatch.setattr(control_plane, "wait_for", wait_for)
+    return made
+
+
+HANDLE: Any = SimpleNamespace(nodes=[SimpleNamespace(name="cp", role="control-plane")])
+
+
+def test_a_component_has_other_flags_for_a_while(node: Node) -> None:
+    kube: Any = node
+    with control_plane.tuned(kube, HANDLE, {"kube-scheduler": {"kube-api-qps": "2"}}):
+        assert "- --kube-api-qps=2\n" in node.manifest
+        assert node.deleted == ["Lease/kube-scheduler/kube-system"]
+    assert node.manifest == MANIFEST
+    assert node.starts == 3
+
+
+def test_a_component_is_not_started_anew_for_nothing(node: Node) -> None:
+    kube: Any = node
+    with control_plane.tuning(kube, HANDLE) as tune:
+        tune("kube-scheduler", {"bind-address": "0.0.0.0"})
+    assert node.starts == 1
+
+
+def test_a_component_that_does_not_come_back_is_told_of(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    kube: Any = node
+    node.dead = True
+    monkeypatch.setattr(control_plane, "RESTART_LIMIT", 0)
+    with (
+        pytest.raises(CheckFailed, match="kube-scheduler serves again"),
+        control_plane.tuned(kube, HANDLE, {"kube-scheduler": {"kube-api-qps": "2"}}),
+    ):
+        raise AssertionError("it runs")
