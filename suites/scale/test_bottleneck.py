@@ -23,8 +23,9 @@ def test_bottleneck(loads: Loads, prepared: Prepared) -> None:
     """No stage of a pod's start with a claim is too slow; one that is would be named, with its component and cause."""
     slow = bottleneck.of_nodes(prepared)
     if slow is None:
-        claims = loads.reference().claims
-        slow = bottleneck.of_control_plane(claims.phases, claims.usage)
+        reference = loads.reference()
+        plain, claims = reference.plain.filling.whole, reference.claims
+        slow = bottleneck.of_control_plane(claims.phases, plain, claims.usage)
     expect(slow is None, "claims, scheduling and prepare all keep up", slow)
 
 
