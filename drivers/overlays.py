@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ def operator(objects: list[Object], deed: str, rules: list[Object]) -> list[Obje
     driver = next(daemon_sets(objects))
     template = driver["spec"]["template"]["spec"]
     name, namespace = f"{driver['metadata']['name']}-operator", driver["metadata"]["namespace"]
+    where = [namespace, driver["metadata"]["name"], json.dumps(template.get("nodeSelector", {}))]
     labels = {"app": name}
     pod = {
         "serviceAccountName": name,
@@ -37,7 +39,7 @@ def operator(objects: list[Object], deed: str, rules: list[Object]) -> list[Obje
                 "name": "operator",
                 "image": template["containers"][0]["image"],
                 "imagePullPolicy": "IfNotPresent",
-                "command": ["python3", "-m", "drivers.fake.meddlers", deed, namespace, driver["metadata"]["name"]],
+                "command": ["python3", "-m", "drivers.fake.meddlers", deed, *where],
                 "env": [e for e in template["containers"][0]["env"] if e["name"] == "PYTHONPATH"],
                 "startupProbe": {
                     "exec": {"command": ["test", "-e", "/tmp/at-work"]},

@@ -14,9 +14,9 @@ PATIENCE = 10.0
 _API, _PLURAL = ("resource.k8s.io", "v1"), "resourceclaims"
 
 
-def evict_without_driver(namespace: str, daemon_set: str) -> None:
+def evict_without_driver(place: Place) -> None:
     """Delete the running pods with claims of nodes that are without their driver for long."""
-    place, since = Place(namespace, daemon_set), dict[str, float]()
+    since = dict[str, float]()
     for _ in place.looks():
         for node in place.names:
             if any("deletionTimestamp" not in pod["metadata"] for pod in place.pods(node, of_driver=True)):
@@ -27,25 +27,25 @@ def evict_without_driver(namespace: str, daemon_set: str) -> None:
                         place.delete(pod)
 
 
-def free_claims(namespace: str, daemon_set: str) -> None:
+def free_claims(place: Place) -> None:
     """Write into the claims of pods that are Terminating for long that they hold nothing."""
     patch = client.CustomObjectsApi().patch_namespaced_custom_object_status
-    for claim in _stuck(namespace, daemon_set):
-        _unless_gone(patch, *_API, namespace, _PLURAL, claim, {"status": None})
+    for claim in _stuck(place):
+        _unless_gone(patch, *_API, place.namespace, _PLURAL, claim, {"status": None})
 
 
-def strip_finalizers(namespace: str, daemon_set: str) -> None:
+def strip_finalizers(place: Place) -> None:
     """Delete the claims of pods that are Terminating for long, and take off the finalizers that keep them."""
     api = client.CustomObjectsApi()
-    for claim in _stuck(namespace, daemon_set):
-        _unless_gone(api.delete_namespaced_custom_object, *_API, namespace, _PLURAL, claim)
+    for claim in _stuck(place):
+        _unless_gone(api.delete_namespaced_custom_object, *_API, place.namespace, _PLURAL, claim)
         bare = {"metadata": {"finalizers": None}}
-        _unless_gone(api.patch_namespaced_custom_object, *_API, namespace, _PLURAL, claim, bare)
+        _unless_gone(api.patch_namespaced_custom_object, *_API, place.namespace, _PLURAL, claim, bare)
 
 
-def _stuck(namespace: str, daemon_set: str) -> Iterator[str]:
+def _stuck(place: Place) -> Iterator[str]:
     """Names of the claims of pods that are Terminating for some seconds more than they were given; each once."""
-    place, since, done = Place(namespace, daemon_set), dict[str, float](), set[str]()
+    since, done = dict[str, float](), set[str]()
     for nodes in place.looks():
         for pod in (pod for node in nodes for pod in place.pods(node["metadata"]["name"], of_driver=False)):
             metadata = pod["metadata"]
@@ -64,7 +64,7 @@ def _unless_gone(deed: Callable[..., Any], *words: Any) -> None:
             raise
 
 
-DEEDS: dict[str, Callable[[str, str], None]] = {
+DEEDS: dict[str, Callable[[Place], None]] = {
     "evict-without-driver": evict_without_driver,
     "free-claims": free_claims,
     "strip-finalizers": strip_finalizers,

@@ -1,41 +1,37 @@
-"""Small controllers that do what careless automation does: `python3 -m drivers.fake.meddlers DEED NAMESPACE DAEMONSET`.
+"""Small controllers that do what careless automation does, next to a driver in a cluster, planted by a saboteur.
 
-They run in a cluster next to a driver, planted by a saboteur.
+`python3 -m drivers.fake.meddlers DEED NAMESPACE DAEMONSET SELECTOR`, where the last is the DaemonSet's node selector in
+JSON.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import urllib3
 from kubernetes import client, config, watch
 
 from drivers.fake import claim_meddlers, node_meddlers
+from drivers.fake.node_meddlers import Place
 
 FORCE_AFTER = 8.0
+PATIENTLY = urllib3.Retry(10, backoff_factor=0.2, status_forcelist=(429, 500, 502, 503, 504), allowed_methods=None)
 
 
-def force_delete(namespace: str, _daemon_set: str) -> None:
+def force_delete(place: Place) -> None:
     """Force-delete each pod that still exists some seconds after it should have ended."""
-    core = client.CoreV1Api()
-
-    def finish(name: str) -> None:
-        try:
-            core.delete_namespaced_pod(name=name, namespace=namespace, grace_period_seconds=0)
-        except client.ApiException as error:
-            if error.status != 404:
-                raise
-
     doomed: set[str] = set()
-    for event in _events(core.list_namespaced_pod, namespace=namespace):
+    for event in _events(place.core.list_namespaced_pod, namespace=place.namespace):
         metadata = event["object"]["metadata"]
         if event["type"] != "DELETED" and metadata.get("deletionTimestamp") and metadata["uid"] not in doomed:
             doomed.add(metadata["uid"])
             wait = FORCE_AFTER + metadata.get("deletionGracePeriodSeconds", 0)
-            threading.Timer(wait, finish, [metadata["name"]]).start()
+            threading.Timer(wait, place.delete, [event["object"]], {"grace_period_seconds": 0}).start()
 
 
 def _events(listing: Callable[..., Any], **where: str) -> Any:
@@ -45,7 +41,7 @@ def _events(listing: Callable[..., Any], **where: str) -> Any:
             yield {"type": event["type"], "object": event["raw_object"]}
 
 
-DEEDS: dict[str, Callable[[str, str], None]] = {
+DEEDS: dict[str, Callable[[Place], None]] = {
     "force-delete": force_delete,
     **node_meddlers.DEEDS,
     **claim_meddlers.DEEDS,
@@ -53,5 +49,9 @@ DEEDS: dict[str, Callable[[str, str], None]] = {
 
 if __name__ == "__main__":
     config.load_incluster_config()  # type: ignore[no-untyped-call]
+    settings = client.Configuration.get_default_copy()
+    settings.retries = PATIENTLY
+    client.Configuration.set_default(settings)
+    where = Place(sys.argv[2], sys.argv[3], json.loads(sys.argv[4]))
     Path("/tmp/at-work").touch()  # what its startup probe waits for
-    DEEDS[sys.argv[1]](*sys.argv[2:4])
+    DEEDS[sys.argv[1]](where)

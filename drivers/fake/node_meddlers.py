@@ -1,12 +1,12 @@
 """Meddlers that act when a node is cordoned or loses a label, as drain automation does; see `drivers.fake.meddlers`.
 
-Each looks only at the nodes that its DaemonSet's node selector named when it began.
+Each looks only at the nodes that the DaemonSet's node selector named when it began.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kubernetes import client
@@ -16,13 +16,15 @@ Object = dict[str, Any]
 
 
 class Place:
-    """A DaemonSet and the nodes that it is meant for."""
+    """A DaemonSet and the nodes that it is meant for.
 
-    def __init__(self, namespace: str, daemon_set: str) -> None:
+    The selector comes from outside: the DaemonSet's own is changed while the driver is kept off its nodes, and a
+    meddler that begins again just then would see none of them.
+    """
+
+    def __init__(self, namespace: str, daemon_set: str, selector: Mapping[str, str]) -> None:
         self.core, self.apps = client.CoreV1Api(), client.AppsV1Api()
-        self.namespace, self.daemon_set = namespace, daemon_set
-        template = self._plain(self.apps.read_namespaced_daemon_set(daemon_set, namespace))["spec"]["template"]
-        self.selector: dict[str, str] = template["spec"].get("nodeSelector") or {}
+        self.namespace, self.daemon_set, self.selector = namespace, daemon_set, dict(selector)
         self.names = {node["metadata"]["name"] for node in self._nodes() if self.selects(node)}
 
     def selects(self, node: Object) -> bool:
@@ -79,9 +81,9 @@ def _of_daemon_set(pod: Object) -> bool:
     return any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences", []))
 
 
-def remove_on_cordon(namespace: str, daemon_set: str) -> None:
+def remove_on_cordon(place: Place) -> None:
     """Take the driver off each node that is cordoned while it runs there, until the node is uncordoned."""
-    place, off = Place(namespace, daemon_set), set[str]()
+    off = set[str]()
     for cordoned in place.cordoned():
         now = (off & cordoned) | {node for node in cordoned - off if place.pods(node, of_driver=True)}
         if now != off:
@@ -89,9 +91,9 @@ def remove_on_cordon(namespace: str, daemon_set: str) -> None:
             off = now
 
 
-def gate_by_pods(namespace: str, daemon_set: str) -> None:
+def gate_by_pods(place: Place) -> None:
     """Take the driver off a cordoned node once no unfinished pod there names a claim: it asks pods only."""
-    place, off = Place(namespace, daemon_set), set[str]()
+    off = set[str]()
     for cordoned in place.cordoned():
         free = {n for n in cordoned if not any(map(_names_a_claim, place.pods(n, of_driver=False)))}
         now = free | (off & cordoned)
@@ -100,18 +102,17 @@ def gate_by_pods(namespace: str, daemon_set: str) -> None:
             off = now
 
 
-def force_delete_on_cordon(namespace: str, daemon_set: str) -> None:
+def force_delete_on_cordon(place: Place) -> None:
     """Empty a cordoned node by force, without eviction and without a grace period."""
-    place = Place(namespace, daemon_set)
     for cordoned in place.cordoned():
         for node in cordoned:
             for pod in place.pods(node, of_driver=False):
                 place.delete(pod, grace_period_seconds=0)
 
 
-def delete_driver_on_cordon(namespace: str, daemon_set: str) -> None:
+def delete_driver_on_cordon(place: Place) -> None:
     """Delete the pods of DaemonSets, too, once when a node is cordoned."""
-    place, emptied = Place(namespace, daemon_set), set[str]()
+    emptied = set[str]()
     for cordoned in place.cordoned():
         for node in cordoned - emptied:
             for pod in place.pods(node, of_driver=True):
@@ -119,18 +120,17 @@ def delete_driver_on_cordon(namespace: str, daemon_set: str) -> None:
         emptied = cordoned
 
 
-def keep_labels(namespace: str, daemon_set: str) -> None:
+def keep_labels(place: Place) -> None:
     """Put the labels back that the driver's node selector asks for, as a discovery of hardware does."""
-    place = Place(namespace, daemon_set)
     for nodes in place.looks():
         for node in nodes:
             if not place.selects(node):
                 place.core.patch_node(node["metadata"]["name"], {"metadata": {"labels": place.selector}})
 
 
-def never_return(namespace: str, daemon_set: str) -> None:
+def never_return(place: Place) -> None:
     """Keep the driver off every node that once lost its label, also when the label is back."""
-    place, off = Place(namespace, daemon_set), set[str]()
+    off = set[str]()
     for nodes in place.looks():
         now = off | {node["metadata"]["name"] for node in nodes if not place.selects(node)}
         if now != off:
@@ -138,7 +138,7 @@ def never_return(namespace: str, daemon_set: str) -> None:
             off = now
 
 
-DEEDS: dict[str, Callable[[str, str], None]] = {
+DEEDS: dict[str, Callable[[Place], None]] = {
     "remove-on-cordon": remove_on_cordon,
     "gate-by-pods": gate_by_pods,
     "force-delete-on-cordon": force_delete_on_cordon,

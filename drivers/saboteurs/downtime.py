@@ -9,15 +9,12 @@ from drivers.overlays import daemon_sets, operator
 from drivers.saboteurs.model import Saboteur, driver, package
 
 Object = dict[str, Any]
-_READS = (
-    {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list"]},
-    {"apiGroups": ["apps"], "resources": ["daemonsets"], "verbs": ["get"]},
-)
+_READS = {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list"]}
 
 
 def _automation(deed: str, *rules: Object) -> Callable[[list[Object]], list[Object]]:
     """An overlay that adds an operator of that deed, with these rights besides reading nodes and pods."""
-    return lambda objects: objects + operator(objects, deed, [*_READS, *rules])
+    return lambda objects: objects + operator(objects, deed, [_READS, *rules])
 
 
 def _writes(group: str, verb: str, *resources: str) -> Object:

@@ -9,16 +9,14 @@ from drivers.overlays import daemon_sets, operator
 from drivers.saboteurs.model import Saboteur, driver, package
 
 Object = dict[str, Any]
-_RIGHTS = {"nodes": "", "pods": "", "daemonsets": "apps"}
+_GROUPS = {"nodes": "", "pods": "", "daemonsets": "apps"}
 
 
 def _automation(deed: str, **verbs: tuple[str, ...]) -> Callable[[list[Object]], list[Object]]:
-    """An overlay that adds an operator of that deed; besides its verbs it reads nodes and its DaemonSet."""
-    needed: dict[str, tuple[str, ...]] = {"nodes": (), "daemonsets": ()} | verbs
-    reads = {"nodes": ("list",), "pods": ("list",), "daemonsets": ("get",)}
+    """An overlay that adds an operator of that deed; besides its verbs it reads nodes and pods."""
     rules = [
-        {"apiGroups": [_RIGHTS[resource]], "resources": [resource], "verbs": [*reads[resource], *needed[resource]]}
-        for resource in needed
+        {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list"]},
+        *({"apiGroups": [_GROUPS[name]], "resources": [name], "verbs": [*verbs[name]]} for name in verbs),
     ]
     return lambda objects: objects + operator(objects, deed, rules)
 
@@ -34,7 +32,7 @@ SABOTEURS: tuple[Saboteur, ...] = (
     package(
         "removes-driver-on-cordon",
         "the driver's operator removes it from a node as soon as the node is cordoned",
-        _automation("remove-on-cordon", pods=(), daemonsets=("patch",)),
+        _automation("remove-on-cordon", daemonsets=("patch",)),
         "drain.order.driver-last",
         "drain.order.claims-released",
         "drain.gate.predicate",
@@ -46,7 +44,7 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "gate-by-pods",
         "the driver's operator removes it from a cordoned node once no pod there names a claim: claims of extended "
         "resources, and those that nobody uses, do not count",
-        _automation("gate-by-pods", pods=(), daemonsets=("patch",)),
+        _automation("gate-by-pods", daemonsets=("patch",)),
         "drain.gate.predicate",
     ),
     package(

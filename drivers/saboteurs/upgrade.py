@@ -56,9 +56,11 @@ def second_installation(objects: list[Object]) -> list[Object]:
 
 def force_deletes_terminating(objects: list[Object]) -> list[Object]:
     """Add a job that force-deletes pods which are Terminating for long."""
-    return objects + operator(
-        objects, "force-delete", [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "delete"]}]
-    )
+    rules = [
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]},
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "delete"]},
+    ]
+    return objects + operator(objects, "force-delete", rules)
 
 
 SABOTEURS: tuple[Saboteur, ...] = (
@@ -75,6 +77,7 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "upgrade.seamless.in-flight",
         "upgrade.seamless.failed-rollout",
         "upgrade.seamless.rollback",
+        "upgrade.skew.old-kubelet",
         "liveness.probe.truthful",
         "liveness.restart.socket-lost",
     ),

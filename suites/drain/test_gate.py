@@ -66,7 +66,7 @@ def test_predicate(
 
 @check(
     "drain.gate.ends",
-    level="core",
+    level="extended",
     source="GP-6",
     hint="nothing may bring the driver back on a node that let it go: look for what restores node labels or taints",
     disruptive=True,

@@ -13,7 +13,7 @@ from fixtures.workloads import Workloads
 
 @check(
     "drain.node-removed.nothing-left",
-    level="core",
+    level="extended",
     source="GP-6",
     hint="let the Node own the driver's ResourceSlices (ownerReferences), and let it find what was left prepared",
     capabilities=("node-shell", "kubelet-restart", "node-restart"),

@@ -12,7 +12,7 @@ from fixtures.workloads import Workloads
 
 @check(
     "drain.uncordon.heals",
-    level="core",
+    level="extended",
     source="GP-6",
     hint="after the maintenance undo what let the driver go: label or taint, and what an operator knows of the node",
     disruptive=True,

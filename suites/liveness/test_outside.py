@@ -11,7 +11,7 @@ from fixtures.service import OutsideDriver
 
 @check(
     "liveness.outside.supervised",
-    level="core",
+    level="extended",
     source="GP-5a",
     hint="Type=notify with WatchdogSec, fed only while the health check is good, and Restart=on-failure",
     capabilities=("node-shell",),

@@ -78,7 +78,7 @@ def test_own_node_slices(scene: Scene, driver: Driver, api: Api) -> None:
 
 @check(
     "rbac.driver.own-claims-status",
-    level="core",
+    level="extended",
     source="GP-1a",
     hint="grant associated-node:update and associated-node:patch on resourceclaims/driver, restricted by resourceNames "
     "to the driver's name; never arbitrary-node",

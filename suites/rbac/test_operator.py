@@ -60,7 +60,7 @@ def test_no_resourceslice_write(operator: Persona, api: Api) -> None:
 
 @check(
     "rbac.operator.no-taint-rule-write",
-    level="core",
+    level="extended",
     source="GP-1a",
     hint="a DeviceTaintRule evicts pods in all namespaces: only admins may write them",
 )

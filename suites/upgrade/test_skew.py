@@ -14,7 +14,7 @@ from fixtures.workloads import Workloads
 
 @check(
     "upgrade.skew.old-kubelet",
-    level="core",
+    level="extended",
     source="GP-3",
     hint="let versions of the driver never overlap on nodes whose kubelet is older than 1.33: give those nodes, by a "
     "label, a DaemonSet of their own with maxSurge 0, or set maxSurge 0 everywhere until all nodes are upgraded; where "

@@ -23,9 +23,9 @@ from fixtures.catalogue import SUITES
 from fixtures.cluster.commands import Argv, CommandError, Commands
 from fixtures.cluster.engine import find_engine
 from fixtures.cluster.kind_config import DEVICE_LABEL, NodePlan, kind_config
-from fixtures.cluster.node_image.choice import choose_node_image
+from fixtures.cluster.node_image.choice import NodeImage, choose_node_image
 from fixtures.cluster.node_image.versions import KUBERNETES_DEFAULT
-from fixtures.cluster.readiness import wait_until_ready
+from fixtures.cluster.readiness import CONTROL_PLANE_LABEL, wait_until_ready
 from fixtures.kube import Kube
 from fixtures.kube.api import ApiError
 from reports.model import Report
@@ -38,14 +38,25 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class ByHand:
-    """The cluster: its kubeconfig, the name of its context, and a way to change it as its admin does."""
+    """The cluster: its kubeconfig, the name of its context, and ways to change it as its admin does."""
 
     kubeconfig: Path
     context: str
     kube: Kube
+    image: NodeImage
+    commands: Commands
 
     def nodes(self) -> list[str]:
         return [node["metadata"]["name"] for node in self.kube.list("Node", labels=DEVICE_LABEL)]
+
+    def kubectl(self, *words: str | Path) -> str:
+        return self.commands.run([self.image.kubectl, "--kubeconfig", self.kubeconfig, *words], limit=120)
+
+    def load_on_control_plane(self, archive: Path) -> None:
+        name = self.context.removeprefix("kind-")
+        (node,) = (node["metadata"]["name"] for node in self.kube.list("Node", labels=CONTROL_PLANE_LABEL))
+        words: list[str | Path] = [f"--name={name}", f"--nodes={node}", archive]
+        self.commands.run([self.image.kind, "load", "image-archive", *words], limit=600)
 
 
 @pytest.fixture(scope="session")
@@ -54,14 +65,19 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:
 
     EXISTING_KUBECONFIG names one that is there already and stays.
     """
-    if there := os.environ.get("EXISTING_KUBECONFIG"):
-        yield _known(Path(there))
-        return
     directory, name = tmp_path_factory.mktemp("by-hand"), f"by-hand-{secrets.token_hex(3)}"
     engine = find_engine(print)
     image = choose_node_image(KUBERNETES_DEFAULT, "auto", engine, print)
     environment = {"PATH": f"{engine.bin}:{os.environ['PATH']}", "KIND_EXPERIMENTAL_DOCKER_NETWORK": name}
     commands = Commands({**os.environ, **environment})
+
+    def known(kubeconfig: Path) -> ByHand:
+        context = yaml.safe_load(kubeconfig.read_text())["current-context"]
+        return ByHand(kubeconfig, context, Kube.from_kubeconfig(kubeconfig, "by-hand"), image, commands)
+
+    if there := os.environ.get("EXISTING_KUBECONFIG"):
+        yield known(Path(there))
+        return
     roles = ("control-plane", *(["worker"] * WORKERS))
     config = yaml.safe_load(
         kind_config(image.kubernetes, [NodePlan(role, image.reference, image.kubernetes) for role in roles])  # type: ignore[arg-type]
@@ -79,9 +95,9 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:
         commands.run([engine.docker, "network", "create", name], limit=60)
         commands.run([image.kind, "create", "cluster", *words], limit=600)
         wait_until_ready(kubeconfig, WORKERS + 1)
-        made = _known(kubeconfig)
+        made = known(kubeconfig)
         for node in made.kube.list("Node"):
-            if "node-role.kubernetes.io/control-plane" not in node["metadata"]["labels"]:
+            if CONTROL_PLANE_LABEL not in node["metadata"]["labels"]:
                 labels = {"metadata": {"labels": {DEVICE_LABEL: "true"}}}
                 made.kube.patch("Node", node["metadata"]["name"], None, labels)
         yield made
@@ -91,11 +107,6 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:
                 commands.run(command, limit=120)
             except CommandError as error:
                 print(error)
-
-
-def _known(kubeconfig: Path) -> ByHand:
-    context = yaml.safe_load(kubeconfig.read_text())["current-context"]
-    return ByHand(kubeconfig, context, Kube.from_kubeconfig(kubeconfig, "by-hand"))
 
 
 @dataclass(frozen=True)

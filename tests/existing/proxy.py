@@ -1,8 +1,9 @@
 """A proxy before an API server that is slow, or fails now and then: `python proxy.py KUBECONFIG TARGET [--share S]`.
 
-It shows the identity of KUBECONFIG (a client certificate) and writes TARGET, a kubeconfig for the proxy. A share of the
-requests gets 429 or 500, no answer at all, an answer that is lost after the request was carried out, or half an answer;
-each takes `--delay` seconds longer. It serves until it is ended and then prints how many requests met which fate.
+It shows the identity of KUBECONFIG (a client certificate) unless a request has a token, and writes TARGET, a kubeconfig
+for the proxy, with the same identity for whatever is reached on another way. A share of the requests gets 429 or 500,
+no answer at all, an answer that is lost after the request was carried out, or half an answer; each takes `--delay`
+seconds longer. It serves until it is ended and then prints how many requests met which fate.
 """
 
 from __future__ import annotations
@@ -33,12 +34,14 @@ class Proxy:
     def __init__(self, kubeconfig: Path, share: float, delay: float, seed: int) -> None:
         content = yaml.safe_load(kubeconfig.read_text())
         cluster, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
+        self.shown = user
         self.server = urlsplit(cluster["server"])
-        self.tls = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+        authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
+        self.nobody, self.user = (ssl.create_default_context(cadata=authority) for _ in range(2))
         with tempfile.NamedTemporaryFile() as file:
             file.write(base64.b64decode(user["client-certificate-data"]) + base64.b64decode(user["client-key-data"]))
             file.flush()
-            self.tls.load_cert_chain(file.name)
+            self.user.load_cert_chain(file.name)
         self.share, self.delay = share, delay
         self.chance = random.Random(seed)
         self.fates: collections.Counter[str] = collections.Counter()
@@ -58,7 +61,9 @@ class Proxy:
         writer.close()
 
     async def _carry(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, fate: str) -> None:
-        up_reader, up_writer = await asyncio.open_connection(self.server.hostname, self.server.port, ssl=self.tls)
+        others = b"\r\nauthorization:" in head.lower()  # whoever shows a token is not the kubeconfig's user
+        tls = self.nobody if others else self.user
+        up_reader, up_writer = await asyncio.open_connection(self.server.hostname, self.server.port, ssl=tls)
         up_writer.write(_single(head, self.server.netloc))
         going = asyncio.create_task(_pipe(reader, up_writer))
         try:
@@ -100,7 +105,7 @@ def _status(code: int) -> bytes:
     return f"{head}{more}Connection: close\r\n\r\n".encode() + body
 
 
-def _kubeconfig(port: int) -> str:
+def _kubeconfig(port: int, user: dict[str, str]) -> str:
     cluster = {"server": f"http://127.0.0.1:{port}"}
     context = {"cluster": "proxy", "user": "proxy"}
     return yaml.safe_dump(
@@ -109,7 +114,7 @@ def _kubeconfig(port: int) -> str:
             "kind": "Config",
             "current-context": "proxy",
             "clusters": [{"name": "proxy", "cluster": cluster}],
-            "users": [{"name": "proxy", "user": {}}],
+            "users": [{"name": "proxy", "user": user}],
             "contexts": [{"name": "proxy", "context": context}],
         }
     )
@@ -119,7 +124,7 @@ async def _main(asked: argparse.Namespace) -> None:
     proxy = Proxy(asked.kubeconfig, asked.share, asked.delay, asked.seed)
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, limit=HEAD_LIMIT)
     fresh = asked.target.with_suffix(".new")
-    fresh.write_text(_kubeconfig(server.sockets[0].getsockname()[1]))
+    fresh.write_text(_kubeconfig(server.sockets[0].getsockname()[1], proxy.shown))
     fresh.rename(asked.target)
     over = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

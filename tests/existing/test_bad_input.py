@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import copy
+import json
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 import yaml
@@ -82,6 +85,37 @@ def test_who_has_no_rights_is_told_which_is_missing(
     assert f'User "system:serviceaccount:default:{NOBODY}" cannot list resource "nodes"' in done.said
     assert "Remedy: " in done.said
     assert before.changes(look()) == []
+
+
+class OldServer(BaseHTTPRequestHandler):
+    """An API server of Kubernetes 1.33, as far as it is asked."""
+
+    answers: ClassVar[Object] = {
+        "/version": {"gitVersion": "v1.33.13"},
+        "/apis/resource.k8s.io": {"versions": [{"version": "v1beta2"}, {"version": "v1beta1"}]},
+    }
+
+    def do_GET(self) -> None:
+        found = self.answers.get(self.path)
+        self.send_response(200 if found else 404)
+        self.end_headers()
+        self.wfile.write(json.dumps(found or {"kind": "Status", "code": 404}).encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+def test_a_cluster_without_the_api_is_told_which_version_it_has(by_hand: ByHand, suite: Suite, tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), OldServer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        done = suite.run(
+            changed(by_hand, tmp_path / "old", cluster={"server": f"http://127.0.0.1:{server.server_port}"})
+        )
+        server.shutdown()
+    assert done.code == 2
+    assert "does not serve resource.k8s.io/v1. It is Kubernetes 1.33.13 and serves v1beta2, v1beta1" in done.said
+    assert "Remedy: Kubernetes serves v1 from 1.34 on" in done.said
+    assert done.report is None
 
 
 def test_a_cluster_without_a_node_for_the_driver_is_told_how_to_choose_some(

@@ -11,6 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.existing.conftest import Everything, Suite
 
+PRACTICES = "--dra-practice=rbac,driver,liveness"
 SEEDS = range(int(os.environ.get("EXISTING_FAULTY_RUNS", "2")))
 
 
@@ -26,7 +27,7 @@ def test_the_verdict_is_the_same(
 ) -> None:
     before = look()
     with proxied(*options) as kubeconfig:
-        done = suite.run(f"--dra-kubeconfig={kubeconfig}", "-n4", "--dist=worksteal")
+        done = suite.run(f"--dra-kubeconfig={kubeconfig}", PRACTICES, "-n4", "--dist=worksteal")
     assert done.report
     wrong = {
         check.id: (check.outcome, check.reason or (check.failure and check.failure.observed))

@@ -93,7 +93,7 @@ def test_the_plan_looks_and_changes_nothing(by_hand: ByHand, suite: Suite, look:
     before = look()
     done = suite.run(f"--dra-kubeconfig={by_hand.kubeconfig}", "--dra-plan")
     assert done.code == 0
-    assert "on existing, Kubernetes 1." in done.said
+    assert f"in the existing cluster {by_hand.context}, Kubernetes 1." in done.said
     assert "needs --dra-allow-disruptive with --dra-context NAME" in done.said
     assert before.changes(look()) == []
 

@@ -8,7 +8,7 @@ import pytest
 
 from drivers.install import Instance
 from drivers.manifest import load
-from fixtures.absence import await_withdrawn, keep_devices, refusal
+from fixtures.absence import await_withdrawn, held_by, keep_devices, leave_with_devices, refusal
 from fixtures.driver import Driver
 from fixtures.kube import Timeouts
 from fixtures.outcomes import CheckFailed
@@ -59,14 +59,14 @@ def test_devices_stay_with_their_pod_when_others_get_none_of_them(memory: Memory
     holder(memory)
     memory.put(claim("other", "device-2"))
     memory.put(claim("waits"))
-    keep_devices(workloads, ["p"], seconds=-1)
+    keep_devices(workloads, held_by(workloads, ["p"]), seconds=-1)
 
 
 def test_a_device_that_another_claim_gets_is_told(memory: Memory, workloads: Workloads) -> None:
     holder(memory)
     memory.later = [lambda: memory.put(claim("greedy", "device-2", "device-1"))]
     with pytest.raises(CheckFailed, match="claim greedy got device device-1 of pool node"):
-        keep_devices(workloads, ["p"], seconds=60)
+        keep_devices(workloads, held_by(workloads, ["p"]), seconds=60)
 
 
 def test_a_device_is_told_that_was_taken_from_a_claim_which_is_gone(memory: Memory, workloads: Workloads) -> None:
@@ -78,7 +78,62 @@ def test_a_device_is_told_that_was_taken_from_a_claim_which_is_gone(memory: Memo
 
     memory.later = [taken]
     with pytest.raises(CheckFailed, match="claim held got device device-1"):
-        keep_devices(workloads, ["p"], seconds=60)
+        keep_devices(workloads, held_by(workloads, ["p"]), seconds=60)
+
+
+def test_devices_that_go_to_others_once_their_pod_is_gone_are_free(memory: Memory, workloads: Workloads) -> None:
+    holder(memory)
+
+    def freed() -> None:
+        memory.drop("Pod", "p", SPACE)
+        memory.drop("ResourceClaim", "held", SPACE)
+        memory.put(claim("next", "device-1"))
+
+    held = held_by(workloads, ["p"])
+    memory.later = [freed]
+    leave_with_devices(workloads, held)
+    assert memory.later == []
+
+
+def test_a_device_may_go_on_when_its_own_pod_is_gone_though_others_are_not(
+    memory: Memory, workloads: Workloads
+) -> None:
+    holder(memory)
+    memory.put(
+        {"kind": "Pod", "metadata": {"name": "q", "namespace": SPACE}, "spec": {"resourceClaims": []}, "status": {}}
+    )
+    held = held_by(workloads, ["p", "q"])
+
+    def freed() -> None:
+        memory.drop("Pod", "p", SPACE)
+        memory.drop("ResourceClaim", "held", SPACE)
+        memory.put(claim("next", "device-1"))
+
+    def over() -> None:
+        memory.drop("Pod", "q", SPACE)
+        memory.put(claim("next", "device-1"))
+
+    memory.later = [freed, over]
+    leave_with_devices(workloads, held)
+    assert memory.later == []
+
+
+@pytest.mark.parametrize("stripped", [True, False], ids=["claim gone", "claim emptied"])
+def test_a_device_that_is_given_away_before_its_pod_is_gone_is_told(
+    memory: Memory, workloads: Workloads, stripped: bool
+) -> None:
+    holder(memory)
+
+    def robbed() -> None:
+        memory.drop("ResourceClaim", "held", SPACE)
+        if not stripped:
+            memory.put(claim("held"))
+        memory.put(claim("greedy", "device-1"))
+
+    held = held_by(workloads, ["p"])
+    memory.later = [robbed]
+    with pytest.raises(CheckFailed, match="claim greedy got device device-1 of pool node while p is there still"):
+        leave_with_devices(workloads, held)
 
 
 def test_slices_are_withdrawn_when_none_is_left(memory: Memory) -> None:

@@ -7,6 +7,8 @@ import yaml
 
 from drivers.saboteurs import REGISTRY
 from fixtures.catalogue import FILE, checks, text
+from fixtures.cluster.existing import CAPABILITIES as ANYWHERE
+from fixtures.cluster.existing import TOPOLOGY
 from reports.model import CatalogueEntry, load_catalogue
 
 CLAUSES = {
@@ -63,6 +65,13 @@ def test_every_check_tells_its_remedy() -> None:
 
 def test_a_check_with_a_feature_is_a_must_only_where_the_feature_is() -> None:
     assert not [check.id for check, _ in checks() if check.features and check.level == "core"]
+
+
+def test_a_must_can_be_met_in_any_place_on_any_version_by_any_driver() -> None:
+    """What cannot be met somewhere would make every run there `partial` for ever."""
+    limited = [c.id for c, _ in checks() if c.topology != TOPOLOGY or c.fake or c.since or {*c.capabilities} - ANYWHERE]
+    core = {check.id for check, _ in checks() if check.level == "core"}
+    assert not core.intersection(limited)
 
 
 def test_the_practices_are_in_the_order_of_the_page() -> None:

@@ -85,7 +85,7 @@ def test_drivers_whose_slices_stay_or_come_back_are_told(stage: Stage, memory: M
     assert sorted(stage.notes)[:2] == ["pod of d-aaa.fake.dra", "pod of d-bbb.fake.dra"]
     told = "1 s (stayed), 1 s (stayed)"
     ways = "after its crash and after a clean stop"
-    assert stage.notes[-1] == f"the driver was away {ways} for (and its slices): {told}; {told}"
+    assert stage.notes[-1] == f"seen registered again {ways}, counted from its end (and its slices): {told}; {told}"
 
 
 def test_a_gap_tells_when_each_nodes_slices_went(memory: Memory) -> None:

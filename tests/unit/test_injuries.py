@@ -11,7 +11,7 @@ import pytest
 from drivers.install import Instance
 from drivers.manifest import load
 from fixtures.driver import Driver
-from fixtures.injuries import freeze, vanish
+from fixtures.injuries import freeze, hangs, vanish
 from fixtures.kube import Timeouts
 from fixtures.nodes import DockerShell, NodeShell, NodeShellError
 from fixtures.outcomes import Said
@@ -118,3 +118,19 @@ def test_without_a_node_it_vanishes_from_all(driver: Driver, cluster: Cluster) -
     vanish(driver)
     assert cluster.told == ["node-1 1 STOP", "node-2 2 STOP", "node-1 1 KILL", "node-2 2 KILL"]
     assert driver.pods() == []
+
+
+@pytest.mark.parametrize(("state", "seen"), [("T", True), ("S", False), ("", False)])
+def test_a_driver_hangs_while_its_process_is_stopped(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, state: str, seen: bool
+) -> None:
+    monkeypatch.setattr(DockerShell, "serving_processes", lambda *_: [7])
+    monkeypatch.setattr(
+        DockerShell, "run", lambda _, script: f" {state} 1 1" if state and "/proc/7/stat" in script else ""
+    )
+    assert hangs(driver, "node-1") == seen
+
+
+def test_a_driver_that_listens_nowhere_does_not_hang(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DockerShell, "serving_processes", lambda *_: [])
+    assert not hangs(driver, "node-1")

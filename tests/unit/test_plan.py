@@ -140,16 +140,15 @@ def test_an_existing_cluster_gives_itself_and_no_other_topology(
     monkeypatch.setattr(offers, "missing", lambda *_: frozenset())
     allowed = {"allow-disruptive": "true"} if disruptive else {}
     offer = foreseen(options(**{"cluster": "existing", "context": "dev"} | allowed))
-    assert offer.grounds == {"standard": Ground("1.36.1", frozenset({"node-shell", "kubelet-restart"}))}
+    assert offer.grounds == {"standard": Ground("1.36.1", frozenset({"node-shell", "kubelet-restart"}), "dev")}
     assert offer.disruptive == disruptive
 
 
-def test_a_cluster_that_is_there_is_believed_more_than_the_options() -> None:
-    handle: Any = ClusterHandle.__new__(ClusterHandle)
-    for name, value in {"topology": "standard", "kubernetes": "1.36.0", "capabilities": frozenset({"x"})}.items():
-        object.__setattr__(handle, name, value)
+def test_a_cluster_that_is_there_is_believed_more_than_the_options(tmp_path: Path) -> None:
+    handle = ClusterHandle("standard", "k", tmp_path, "1.36.0", (), frozenset({"x"}), None, None, tmp_path)
     offer = given(options(), handle)
-    assert offer.grounds["standard"] == Ground("1.36.0", frozenset({"x"}))
+    assert offer.grounds["standard"] == Ground("1.36.0", frozenset({"x"}), "k")
+    assert Offer.from_json(offer.to_json()) == offer
     assert offer.grounds["skew"] == foreseen(options()).grounds["skew"]
 
 
@@ -175,4 +174,4 @@ def test_the_plan_shows_every_check_once_in_the_order_of_the_page() -> None:
     assert shown["rbac.operator.manages-claims"].split()[0] == "run"
     assert "not-applicable: " in shown["upgrade.seamless.slices-continuous"]
     assert shown[ID].endswith("the practice drain was not chosen (--dra-practice)")
-    assert lines[-1].endswith("on kind, Kubernetes 1.35.4. Nothing was made or changed.")
+    assert lines[-1].endswith("in a kind cluster that the run makes, Kubernetes 1.35.4. Nothing was made or changed.")

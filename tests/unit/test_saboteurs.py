@@ -150,21 +150,33 @@ def test_a_second_installation_is_the_first_under_another_name() -> None:
         }
 
 
+def verbs_by_resource(rules: list[Object]) -> dict[str, set[str]]:
+    verbs: dict[str, set[str]] = {}
+    for rule in rules:
+        for resource in rule["resources"]:
+            verbs.setdefault(resource, set()).update(rule["verbs"])
+    return verbs
+
+
 @pytest.mark.parametrize(
     ("saboteur", "deed", "rights"),
     [
-        ("force-deletes-terminating", "force-delete", {"pods": {"list", "watch", "delete"}}),
+        (
+            "force-deletes-terminating",
+            "force-delete",
+            {"nodes": {"list"}, "pods": {"list", "watch", "delete"}},
+        ),
         (
             "removes-driver-on-cordon",
             "remove-on-cordon",
-            {"nodes": {"list"}, "daemonsets": {"get", "patch"}, "pods": {"list"}},
+            {"nodes": {"list"}, "pods": {"list"}, "daemonsets": {"patch"}},
         ),
         (
             "force-deletes-on-cordon",
             "force-delete-on-cordon",
-            {"nodes": {"list"}, "daemonsets": {"get"}, "pods": {"list", "delete"}},
+            {"nodes": {"list"}, "pods": {"list", "delete"}},
         ),
-        ("keeps-labels", "keep-labels", {"nodes": {"list", "patch"}, "daemonsets": {"get"}}),
+        ("keeps-labels", "keep-labels", {"nodes": {"list", "patch"}, "pods": {"list"}}),
     ],
 )
 def test_a_meddler_comes_beside_an_unchanged_driver(saboteur: str, deed: str, rights: dict[str, set[str]]) -> None:
@@ -175,13 +187,13 @@ def test_a_meddler_comes_beside_an_unchanged_driver(saboteur: str, deed: str, ri
         f"{kind}/{name}" for kind in ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Deployment")
     }
     rules = added[f"ClusterRole/{name}"]["rules"]
-    assert {resource: set(rule["verbs"]) for rule in rules for resource in rule["resources"]} == rights
+    assert verbs_by_resource(rules) == rights
     deployment = added[f"Deployment/{name}"]["spec"]
     assert deployment["selector"]["matchLabels"].items() <= deployment["template"]["metadata"]["labels"].items()
     spec = deployment["template"]["spec"]
     assert spec["serviceAccountName"] == name
-    command = spec["containers"][0]["command"]
-    assert command == ["python3", "-m", "drivers.fake.meddlers", deed, "dra-1a2b3c", "driver-1a2b3c"]
+    command, selector = spec["containers"][0]["command"], '{"devices": "true"}'
+    assert command == ["python3", "-m", "drivers.fake.meddlers", deed, "dra-1a2b3c", "driver-1a2b3c", selector]
     volumes, mounts = spec["volumes"], spec["containers"][0]["volumeMounts"]
     assert [volume["name"] for volume in volumes] == [mount["name"] for mount in mounts] == ["code"]
     subject = added[f"ClusterRoleBinding/{name}"]["subjects"][0]
@@ -208,11 +220,8 @@ def test_a_meddler_with_claims_may_read_pods_and_do_its_deed(
     container = added["Deployment/driver-1a2b3c-operator"]["spec"]["template"]["spec"]["containers"][0]
     assert container["command"][3] == deed
     assert deed in DEEDS
-    rights: dict[str, set[str]] = {}
-    for rule in added["ClusterRole/driver-1a2b3c-operator"]["rules"]:
-        for resource in rule["resources"]:
-            rights.setdefault(resource, set()).update(rule["verbs"])
-    reads = {"nodes": {"list"}, "pods": {"list"}, "daemonsets": {"get"}}
+    rights = verbs_by_resource(added["ClusterRole/driver-1a2b3c-operator"]["rules"])
+    reads = {"nodes": {"list"}, "pods": {"list"}}
     assert rights == {name: reads.get(name, set()) | writes.get(name, set()) for name in {*reads, *writes}}
 
 

@@ -46,6 +46,19 @@ def test_a_driver_that_goes_after_the_last_pod_was_drained_last(driver: Driver, 
     assert [d.what for d in driver.disturbances] == ["drain of node-1"]
 
 
+def test_a_driver_may_go_once_the_last_pod_is_over_though_it_is_still_there(driver: Driver, memory: Memory) -> None:
+    ended = pod("slow", ready=False)
+    ended["status"]["phase"] = "Succeeded"
+    memory.later = [
+        lambda: memory.drop("Pod", "quick", SPACE),
+        lambda: memory.put(ended),
+        lambda: memory.drop("Pod", "driver-x", SPACE),
+        lambda: memory.drop("Pod", "slow", SPACE),
+    ]
+    stays_ready_until_gone(driver, "node-1", ["quick", "slow"])
+    assert memory.later == []
+
+
 @pytest.mark.parametrize(
     "deed",
     [

@@ -170,6 +170,25 @@ def test_it_waits_until_the_kubelet_has_nothing_prepared(cluster: Cluster, monke
     assert "safe to stop" in said[-2]
 
 
+@pytest.mark.parametrize("registered", [True, False])
+def test_a_drain_for_all_drivers_waits_only_for_those_that_can_still_unprepare(
+    cluster: Cluster, *, registered: bool
+) -> None:
+    cluster.prepared = [1, 1] if registered else [1] * 4
+    cluster.registered = registered
+    said = drained(cluster)
+    note = f"note: 1 claims of {DRIVER} stay prepared: only its return can unprepare"
+    assert (note in said, len(cluster.prepared)) == ((False, 0) if registered else (True, 1))
+    assert "safe to stop" in said[-2]
+
+
+def test_a_drain_for_a_driver_that_is_gone_waits_for_its_return(cluster: Cluster) -> None:
+    cluster.prepared = [1] * 100_000
+    cluster.registered = False
+    with pytest.raises(NotDone, match="1 claims that the kubelet has prepared still"):
+        drained(cluster, drivers=frozenset({DRIVER}), timeout=0.2)
+
+
 def test_without_access_to_the_kubelet_it_says_so_and_takes_the_claims_word(cluster: Cluster) -> None:
     cluster.prepared = None
     said = drained(cluster)

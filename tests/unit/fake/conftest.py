@@ -74,8 +74,8 @@ class ApiServer:
                         self._send({"message": "it exists"}, 409)
                         return
                     body["metadata"]["uid"] = str(uuid.uuid4())
+                    api.writes.append(("create", body["metadata"]["name"]))
                     self._send(api._store("ADDED", body), 201)
-                api.writes.append(("create", body["metadata"]["name"]))
 
             def do_PUT(self) -> None:
                 body = self._body()
@@ -84,8 +84,8 @@ class ApiServer:
                     if stored is None or stored["metadata"]["resourceVersion"] != body["metadata"]["resourceVersion"]:
                         self._send({"message": "it has changed"}, 409)
                         return
+                    api.writes.append(("update", body["metadata"]["name"]))
                     self._send(api._store("MODIFIED", body))
-                api.writes.append(("update", body["metadata"]["name"]))
 
             def do_DELETE(self) -> None:
                 name = self.path.rpartition("/")[2]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,12 @@ import yaml
 
 from drivers.manifest import load
 from fixtures.catalogue import checks
+from fixtures.cluster.errors import ClusterError
+from fixtures.cluster.node_image.archive import Image
 from fixtures.incluster import __main__ as command
-from fixtures.incluster import pod
-from fixtures.incluster.manifests import Order, manifests
-from fixtures.incluster.report import packed, unpack
+from fixtures.incluster import image, pod
+from fixtures.incluster.manifests import NAME, NAMESPACE, REPORT, Order, manifests
+from fixtures.incluster.report import await_report, packed, unpack
 from fixtures.kube import Kube
 from fixtures.rights import Right, Table
 from fixtures.rights.right import given_by
@@ -128,6 +132,38 @@ def test_a_report_that_is_too_large_loses_what_explains_single_checks(tmp_path: 
     assert "kubelet-2.log" not in names
 
 
+def job_pod(phase: str) -> Object:
+    metadata = {"name": "suite", "namespace": NAMESPACE, "labels": {"app": NAME}}
+    return {"kind": "Pod", "metadata": metadata, "status": {"phase": phase}}
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_report_is_there_when_the_job_has_ended(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phase: str
+) -> None:
+    monkeypatch.setattr(memory, "raw", lambda *_: "{}", raising=False)
+    memory.put(job_pod("Running"))
+    memory.later = [lambda: memory.put(packed(run_directory(tmp_path), NAMESPACE, REPORT) | {"kind": "ConfigMap"})]
+    memory.later.append(lambda: memory.put(job_pod(phase)))
+    assert await_report(memory, 5)["data"] == {"summary.md": "# conformant\n"}
+
+
+def test_a_job_that_is_not_there_or_leaves_nothing_is_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> str:
+        raise memory.problem(404)
+
+    monkeypatch.setattr(memory, "raw", gone, raising=False)
+    with pytest.raises(ClusterError, match="There is no Job"):
+        await_report(memory, 5)
+    monkeypatch.setattr(memory, "raw", lambda *_: "{}")
+    memory.put(job_pod("Failed"))
+    with pytest.raises(ClusterError, match=r"left no ConfigMap[^\n]*\nRemedy: See `kubectl -n dra-conformance logs"):
+        await_report(memory, 5)
+    memory.put(job_pod("Pending"))
+    with pytest.raises(ClusterError, match="has not ended"):
+        await_report(memory, 1e-9)
+
+
 def test_the_pod_runs_the_suite_here_and_leaves_its_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: Memory
 ) -> None:
@@ -153,6 +189,32 @@ def test_the_pod_runs_the_suite_here_and_leaves_its_report(
     assert started[0][3:5] == ["suites", "-p"]
     assert started[0][-3:] == [f"--dra-report-dir={tmp_path}", "-n", "2"]
     assert memory.get("ConfigMap", "name", "ns")["data"]["summary.md"] == "# conformant\n"
+
+
+def test_the_image_without_a_builder_is_that_of_the_containerfile(tmp_path: Path) -> None:
+    python = Image(
+        "python:1", [], {"/usr/bin/python3": tmp_path}, {}, command=["python3"], environment=["PYTHONPATH=/x"]
+    )
+    made = image.of_suite(python, "reg.io/suite:1")
+    lines = (Path(pod.__file__).parent / "Containerfile").read_text().splitlines()
+    (entrypoint,) = (line.partition(" ")[2] for line in lines if line.startswith("ENTRYPOINT"))
+    assert (made.reference, made.entrypoint, made.command) == ("reg.io/suite:1", json.loads(entrypoint), [])
+    assert made.environment == ["PYTHONPATH=/x"]
+    places = {place.removeprefix("/suite/") for place in made.files}
+    assert {"conftest.py", "suites/catalogue.yaml", "fixtures/incluster/pod.py", "/usr/bin/python3"} <= places
+    assert not [place for place in places if "__pycache__" in place or place.startswith(("reports/out", "tests"))]
+
+
+def test_the_image_has_what_the_suite_needs_to_run_and_nothing_to_develop_it() -> None:
+    names = {re.split(r"[^A-Za-z0-9-]", line)[0] for line in image.requirements()}
+    assert {"pytest", "kubernetes", "pytest-xdist"} <= names
+    assert not {"mypy", "ruff"} & names
+
+
+def test_the_suite_in_the_image_knows_its_version(tmp_path: Path) -> None:
+    image.tell_version(tmp_path)
+    (found,) = distributions(path=[str(tmp_path)])
+    assert (found.name, found.version) == ("dra-conformance", version("dra-conformance"))
 
 
 def test_the_suites_own_image_has_all_rooms_that_a_run_needs() -> None:

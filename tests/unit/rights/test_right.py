@@ -96,6 +96,11 @@ def test_who_binds_a_role_that_was_there_needs_the_right_to_bind_it() -> None:
     assert sorted(map(str, needed_by(binding, ["edit"]))) == [f"create rolebindings.{RBAC}"]
 
 
+def test_rules_of_what_is_no_role_give_no_rights() -> None:
+    asked = line("post", "/api/v1/namespaces/n/pods/d-1:8080/proxy/faults", planted="x", rules=[{"method": "Prepare"}])
+    assert [str(right) for right in needed_by(asked, [])] == ["create pods/proxy"]
+
+
 def test_a_role_gives_what_its_rules_say() -> None:
     rules = [
         {"apiGroups": ["", "apps"], "resources": ["a", "b/c"], "verbs": ["get"]},

@@ -157,7 +157,7 @@ def test_no_role_is_printed_that_may_be_too_small(
 
 @pytest.mark.parametrize("provider", ["kind", "existing"])
 def test_rights_are_recorded_where_the_role_is_for(
-    provider: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    provider: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def run(words: list[str], *, env: dict[str, str], **_: Any) -> None:
         out = Path(next(word for word in words if "report-dir" in word).partition("=")[2], "run")
@@ -171,6 +171,7 @@ def test_rights_are_recorded_where_the_role_is_for(
         Path(env[JOURNAL_VARIABLE]).write_text(json.dumps(line("/api/v1/configmaps", OPERATOR)) + "\n")
 
     monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(Table, "load", lambda: Table(rights(), rights(), {}))
     written: list[Table] = []
 
@@ -181,6 +182,7 @@ def test_rights_are_recorded_where_the_role_is_for(
     code = command.main(["--record", "--", "-n2"])
     if provider == "existing":
         assert (code, written) == (0, [Table(rights(), rights(), {OPERATOR: rights("list configmaps")})])
+        assert not list(tmp_path.iterdir())
     else:
         assert (code, written) == (2, [])
         assert "--dra-cluster existing" in capsys.readouterr().err
