@@ -39,6 +39,7 @@ def test_bottleneck(loads: Loads, prepared: Prepared) -> None:
 )
 def test_prepare(scene: Scene, prepared: Prepared) -> None:
     """Kubelet and driver prepare and unprepare devices quickly while pods come and go on real nodes."""
+    scene.tables.append(prepared.cost)
     problems = []
     for name, operation in prepared.operations.items():
         for whose, found in (("kubelet", operation.whole), ("driver", operation.driver)):

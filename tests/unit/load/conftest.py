@@ -10,6 +10,7 @@ from types import MappingProxyType
 import pytest
 
 from fixtures.load.generator import Pace
+from fixtures.load.on_nodes import Spent, table
 from fixtures.load.phase import Clearing, Phase
 from fixtures.load.prepared import Operation, Prepared
 from fixtures.load.quantiles import Quantiles
@@ -72,4 +73,6 @@ def with_filling(reference: Reference) -> Callable[[Phase], Reference]:
 @pytest.fixture
 def prepared() -> Prepared:
     quick = Operation(flat(0.2), flat(0.1))
-    return Prepared({"PrepareResources": quick, "UnprepareResources": quick}, a_phase("churning on real nodes"))
+    spent = {"kubelet": Spent(1.0, 1 << 27), "driver": Spent(0.5, 1 << 25)}
+    operations = {"PrepareResources": quick, "UnprepareResources": quick}
+    return Prepared(operations, a_phase("churning on real nodes"), table(PODS, spent, spent, spent))
