@@ -6,7 +6,7 @@ import pytest
 
 from fixtures import options, run
 
-pytest_plugins = ["fixtures.stage", "fixtures.personas.stage"]
+pytest_plugins = ["fixtures.stage", "fixtures.load.stage", "fixtures.personas.stage"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Object = dict[str, Any]
 Layer = Literal["driver", "package", "cluster"]
+Component = Literal["kube-controller-manager", "kube-scheduler"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,8 @@ class Saboteur:
     """One planted fault and every check that it makes fail.
 
     Layer `driver`: `faults` are switches of the fake driver. Layer `package`: `overlay` changes the driver's
-    manifests, or `unit` the systemd unit of one that runs outside pods. Layer `cluster`: `objects` are created in the
-    cluster and `edits` made to it.
+    manifests, or `unit` the systemd unit of one that runs outside pods. Layer `cluster`: in the cluster of a
+    `topology` `objects` are created, `edits` made, and components of the control plane get other `flags`.
     """
 
     id: str
@@ -37,6 +38,8 @@ class Saboteur:
     unit: Callable[[str], str] | None = None
     objects: tuple[Object, ...] = ()
     edits: tuple[Edit, ...] = ()
+    flags: Mapping[Component, Mapping[str, str]] = field(default_factory=dict)
+    topology: str = "standard"
 
 
 def driver(fault: str, plants: str, *breaks: str) -> Saboteur:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import re
 import textwrap
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
@@ -79,16 +80,27 @@ def render_svg(timeline: Timeline, *, narrow: bool = False) -> str:
     The narrow one is 400 pixels wide, for phones, the other one 860. Its colours are the constants of this module, so
     that a page can put its own in their place.
     """
-    import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     timeline = timeline.redacted()
     buffer = io.StringIO()
-    with mpl.rc_context(
+    with style((timeline, narrow)):
+        figure = Figure(facecolor=PAPER)
+        FigureCanvasSVG(figure)
+        _draw(timeline, figure, _NARROW if narrow else _WIDE)
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return tidy(buffer.getvalue(), timeline.title)
+
+
+def style(content: object) -> AbstractContextManager[None]:
+    """How all pictures look; with the same content one comes out as the same bytes."""
+    import matplotlib as mpl
+
+    return mpl.rc_context(
         {
             "svg.fonttype": "none",
-            "svg.hashsalt": hashlib.sha256(repr((timeline, narrow)).encode()).hexdigest(),
+            "svg.hashsalt": hashlib.sha256(repr(content).encode()).hexdigest(),
             "font.family": "sans-serif",
             "font.sans-serif": ["DejaVu Sans"],
             "font.size": _SIZE,
@@ -97,12 +109,7 @@ def render_svg(timeline: Timeline, *, narrow: bool = False) -> str:
             "text.parse_math": False,
             "axes.labelcolor": INK,
         }
-    ):
-        figure = Figure(facecolor=PAPER)
-        FigureCanvasSVG(figure)
-        _draw(timeline, figure, _NARROW if narrow else _WIDE)
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return _tidy(buffer.getvalue(), timeline.title)
+    )
 
 
 def write_pictures(timeline: Timeline, path: Path) -> None:
@@ -276,7 +283,7 @@ def _swatches(timeline: Timeline) -> list["Patch"]:
 _SINGULAR: dict[BarKind, str] = {kind: kind.replace("-", " ") for kind in HEADINGS}
 
 
-def _tidy(svg: str, title: str) -> str:
+def tidy(svg: str, title: str) -> str:
     """Only the element, described for those who do not see it, without ids that a second picture would repeat."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

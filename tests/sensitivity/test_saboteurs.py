@@ -89,7 +89,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "saboteur" in metafunc.fixturenames:
         plans = matrix() if metafunc.config.getoption("matrix") else proofs()
         ordered = sorted(plans, key=lambda name: (REGISTRY[name].layer != "cluster", -len(plans[name])))
-        marks = {name: [pytest.mark.room] if REGISTRY[name].layer == "cluster" else [] for name in plans}
+        crowded = {s.id for s in REGISTRY.values() if (s.layer, s.topology) == ("cluster", "standard")}
+        marks = {name: [pytest.mark.room] if name in crowded else [] for name in plans}
         cases = [pytest.param(REGISTRY[name], plans[name], id=name, marks=marks[name]) for name in ordered]
         metafunc.parametrize(("saboteur", "checks"), cases)
 

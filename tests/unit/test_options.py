@@ -228,6 +228,7 @@ def test_an_existing_cluster_is_not_disturbed_unless_it_is_named() -> None:
         ("existing", "kubernetes", "1.36.3"),
         ("existing", "node-image", "build"),
         ("existing", "keep", "always"),
+        ("existing", "scale", "reference"),
     ],
 )
 def test_an_option_without_a_meaning_here_is_refused(cluster: str, option: str, value: str) -> None:
@@ -235,6 +236,16 @@ def test_an_option_without_a_meaning_here_is_refused(cluster: str, option: str, 
     said = refusal(**{"cluster": cluster, option: value})
     assert said == f"--dra-{option} is for --dra-cluster {other}, leave it away with {cluster}"
     assert parsed(cluster="kind", allow_disruptive="false").cluster == "kind"
+
+
+def test_a_load_has_a_size(tmp_path: Path) -> None:
+    assert (parsed().scale, parsed().size.nodes, parsed(scale="reference").size.nodes) == ("small", 20, 100)
+    assert parsed(scale="large").shown()["scale"] == "large"
+    assert "size" not in parsed().shown()
+    file = tmp_path / "mine.yaml"
+    file.write_text("{nodes: 2, lasting: 20, churning: 1, swept: 1}")
+    assert refusal(scale=str(file)).endswith("take fewer pods or more nodes")
+    assert refusal(scale="huge").startswith("--dra-scale: 'huge' is none of small, reference, large")
 
 
 def test_a_preinstalled_driver_is_not_in_a_new_cluster(tmp_path: Path) -> None:

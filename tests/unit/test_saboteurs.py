@@ -332,7 +332,7 @@ def test_a_driver_that_is_cluster_admin_has_one_binding_more() -> None:
 def test_a_saboteur_has_exactly_what_its_layer_plants(saboteur: Saboteur, catalogue: set[str]) -> None:
     assert bool(saboteur.faults) == (saboteur.layer == "driver")
     assert bool(saboteur.overlay or saboteur.unit) == (saboteur.layer == "package")
-    assert bool(saboteur.objects or saboteur.edits) == (saboteur.layer == "cluster")
+    assert bool(saboteur.objects or saboteur.edits or saboteur.flags) == (saboteur.layer == "cluster")
     assert set(saboteur.faults) <= FAULTS.keys()
     assert saboteur.plants
     assert saboteur.breaks

@@ -8,6 +8,7 @@ import yaml
 from fixtures.cluster.handle import Role
 from fixtures.cluster.kind_config import DEVICE_LABEL, ROOM_LABEL, SEAMLESS_LABEL, NodePlan, kind_config
 from fixtures.cluster.node_image.versions import KUBERNETES_SERVED
+from fixtures.cluster.settings import SCALE
 
 ROLES: tuple[Role, ...] = ("control-plane", "worker", "spare")
 
@@ -96,6 +97,17 @@ def test_control_plane_is_patched_with_arguments_as_lists(version: str) -> None:
         {"op": "add", "path": "/scheduler/extraArgs", "value": [everywhere]},
         {"op": "add", "path": "/etcd", "value": {"local": {"extraArgs": [no_fsync]}}},
     ]
+
+
+@pytest.mark.parametrize("version", ["1.35.4", "1.37.2"])
+def test_controller_manager_gets_the_flags_of_a_topology(version: str) -> None:
+    plans = [NodePlan(role, "node:1", version) for role in ROLES]
+    config = kind_config(version, plans, controller_manager=SCALE.controller_manager)
+    plain = kind_config(version, plans)
+    for name, value in SCALE.controller_manager:
+        assert name in config
+        assert f'"{value}"' in config or f"'{value}'" in config
+        assert name not in plain
 
 
 def test_every_node_has_its_image() -> None:

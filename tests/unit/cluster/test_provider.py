@@ -8,7 +8,7 @@ from fixtures.cluster import provider
 from fixtures.cluster.kind_config import NodePlan
 from fixtures.cluster.node_image.choice import NodeImage
 from fixtures.cluster.records import Owner
-from fixtures.cluster.settings import SKEW, STANDARD, ClusterSettings, Topology
+from fixtures.cluster.settings import SCALE, SKEW, STANDARD, ClusterSettings, Topology
 
 IMAGE = NodeImage("node:1", "1.35.4", "sha256:1", Path("/kind"), Path("/kubectl"), False)
 
@@ -27,3 +27,9 @@ def test_last_node_of_a_mixed_cluster_has_the_old_kubelet(monkeypatch: pytest.Mo
     *others, last = plan(SKEW)
     assert others == [NodePlan("control-plane", "node:1", "1.35.4"), NodePlan("worker", "node:1", "1.35.4")]
     assert last == NodePlan("worker", "node:1-kubelet-1.32.13", "1.32.13")
+
+
+def test_what_can_be_done_depends_on_the_shape() -> None:
+    assert provider.capabilities_of(STANDARD) == provider.CAPABILITIES
+    assert provider.capabilities_of(SKEW) - provider.CAPABILITIES == {"old-kubelet"}
+    assert provider.capabilities_of(SCALE) - provider.CAPABILITIES == {"simulated-nodes"}

@@ -12,6 +12,7 @@ from fixtures.cluster.readiness import role_of
         ({"node-role.kubernetes.io/control-plane": ""}, "control-plane"),
         ({"dra-conformance/room": "common"}, "worker"),
         ({"dra-conformance/room": "spare"}, "spare"),
+        ({"dra-conformance/simulated": "true"}, "other"),
         ({}, "worker"),
     ],
 )

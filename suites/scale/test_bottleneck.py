@@ -1,0 +1,52 @@
+"""Which part of a pod's start is slow, and what it takes on real nodes."""
+
+from __future__ import annotations
+
+from fixtures.checks import check
+from fixtures.load import bottleneck
+from fixtures.load.loads import Loads
+from fixtures.load.prepared import Prepared
+from fixtures.outcomes import expect
+from fixtures.scene import Scene
+from reports.model import Measurement
+
+
+@check(
+    "scale.bottleneck.named",
+    level="extended",
+    source="GP-7a",
+    hint="do what the named component needs; scale.tuning.sweep recommends client limits",
+    capabilities=("simulated-nodes",),
+    topology="scale",
+)
+def test_bottleneck(loads: Loads, prepared: Prepared) -> None:
+    """No stage of a pod's start with a claim is too slow; one that is would be named, with its component and cause."""
+    slow = bottleneck.of_nodes(prepared)
+    if slow is None:
+        reference = loads.reference()
+        plain, claims = reference.plain.filling.whole, reference.claims
+        slow = bottleneck.of_control_plane(claims.phases, plain, claims.usage)
+    expect(slow is None, "claims, scheduling and prepare all keep up", slow)
+
+
+@check(
+    "scale.prepare.latency",
+    level="extended",
+    source="GP-8d",
+    hint="see the driver's log for what it waits for, and dra_grpc_operations_duration_seconds for its share",
+    capabilities=("simulated-nodes",),
+    topology="scale",
+)
+def test_prepare(scene: Scene, prepared: Prepared) -> None:
+    """Kubelet and driver prepare and unprepare devices quickly while pods come and go on real nodes."""
+    scene.tables.append(prepared.cost)
+    problems = []
+    for name, operation in prepared.operations.items():
+        for whose, found in (("kubelet", operation.whole), ("driver", operation.driver)):
+            scene.measurements += [
+                Measurement(name=f"{name}, {whose}: {quantile}", value=round(getattr(found, quantile), 3), unit="s")
+                for quantile in ("p50", "p90", "p99")
+            ]
+        if slow := bottleneck.too_slow(operation):
+            problems.append(f"{name}: {slow} ({operation.driver.p50:.2f} s of it in the driver at p50)")
+    expect(not problems, "devices are prepared and unprepared within the limits", "; ".join(problems))

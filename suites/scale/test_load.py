@@ -1,0 +1,79 @@
+"""Loads of other shapes: all devices at once, claims that nobody can satisfy, other client limits."""
+
+from __future__ import annotations
+
+from fixtures.checks import check
+from fixtures.load import sweep, thresholds
+from fixtures.load.loads import Loads
+from fixtures.outcomes import expect
+from fixtures.scene import Scene
+from reports.model import Measurement
+
+
+@check(
+    "scale.parallel.no-double-allocation",
+    level="extended",
+    source="GP-7",
+    hint="look for whoever else writes the status of claims: admission that changes it, controllers; if nobody "
+    "does, report it to Kubernetes with the record",
+    capabilities=("simulated-nodes",),
+    topology="scale",
+)
+def test_no_double_allocation(scene: Scene, loads: Loads) -> None:
+    """When all devices are claimed at once, wave after wave, no device is in two claims and no claim is lost."""
+    waves = loads.waves()
+    scene.measurements.append(Measurement(name="allocations in waves", value=waves.allocations, unit=""))
+    expect(not waves.doubles, "no device in two claims at once", "; ".join(waves.doubles[:5]))
+    expect(not waves.lost, "every claim is allocated, and gone after its pod", "; ".join(waves.lost))
+
+
+@check(
+    "scale.noisy-neighbour.plain-pods",
+    level="extended",
+    source="GP-7",
+    hint="look at scheduler_pending_pods and the scheduler's client limits (--kube-api-qps, --kube-api-burst)",
+    capabilities=("simulated-nodes",),
+    topology="scale",
+)
+def test_plain_pods(scene: Scene, loads: Loads) -> None:
+    """Plain pods start as usual beside pods whose claims nobody can satisfy."""
+    plain = loads.beside_impossible_claims()
+    scene.measurements.append(
+        Measurement(
+            name="plain pod runs beside unsatisfiable claims, p99",
+            value=round(plain.whole.p99, 3),
+            unit="s",
+            threshold=thresholds.PLAIN,
+        )
+    )
+    expect(
+        not plain.unfinished and plain.whole.p99 <= thresholds.PLAIN,
+        f"99 % of plain pods run within {thresholds.PLAIN:g} s",
+        f"{plain.whole}; {plain.unfinished} never ran",
+    )
+
+
+@check(
+    "scale.tuning.sweep",
+    level="extended",
+    source="GP-7b",
+    hint="no client limit helps: look at scale.bottleneck.named for what else is slow",
+    capabilities=("simulated-nodes", "control-plane-config"),
+    disruptive=True,
+    topology="scale",
+)
+def test_sweep(scene: Scene, loads: Loads) -> None:
+    """Some client limits of controller manager and scheduler meet the target; the lowest that do are recommended."""
+    trials = loads.sweep()
+    scene.tables.append(sweep.table(trials))
+    scene.plot = sweep.plot(trials)
+    components = dict.fromkeys(trial.component for trial in trials)
+    best = {component: sweep.recommended(trials, component) for component in components}
+    for component, trial in best.items():
+        if trial:
+            scene.note(f"recommended: {component} {trial.flags}")
+    expect(
+        all(best.values()),
+        f"some client limit with which 99 % of pods run within {thresholds.FILLING:g} s",
+        "; ".join(f"{t.component} {t.flags}: {t.whole}" for t in trials),
+    )

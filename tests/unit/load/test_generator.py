@@ -1,0 +1,105 @@
+"""The generator's own lag, and what becomes of a measurement when it falls behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from fixtures.bench import Bench
+from fixtures.load import generator as module
+from fixtures.load.arrivals import Arrivals
+from fixtures.load.generator import Due, Pace, Sent, evenly
+from fixtures.load.phase import MOST_LAG, Ground
+from fixtures.load.pods import Pods
+from fixtures.outcomes import Said
+from tests.unit.load.conftest import flat
+
+PODS = Pods("ns", "run", {}).make("p", 5, claims=True, lasts=1.5)
+
+
+class Cluster:
+    def __init__(self) -> None:
+        self.created: list[str] = []
+        self.deleted: list[str] = []
+
+    def create(self, pod: dict[str, Any]) -> None:
+        self.created.append(pod["metadata"]["name"])
+
+    def raw(self, method: str, path: str, **_: Any) -> str:
+        self.deleted.append(f"{method} {path}")
+        return ""
+
+
+class Late:
+    """A generator that is as late as it is told to be, and as fast as some rate at most."""
+
+    def __init__(self, lag: float = 0.0, most: float = 1e9) -> None:
+        self.lag, self.most = lag, most
+
+    def create(self, plan: Sequence[Due]) -> tuple[list[Sent], Pace]:
+        now = time.monotonic()
+        rate = 1 / plan[1].after
+        lag = self.lag if rate <= self.most else 9.0
+        sent = [Sent(due.pod["metadata"]["name"], now, now, now) for due in plan]
+        return sent, Pace(flat(lag), min(rate, self.most), 0.1)
+
+
+def test_pods_are_created_when_they_are_due_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster: Any = Cluster()
+    monkeypatch.setattr(module, "_API", [cluster])
+    start = time.monotonic()
+    sent, _ = module._send(start, evenly(PODS, rate=50))
+    assert [one.name for one in sent] == [f"p-{n}" for n in range(5)] == sorted(cluster.created)
+    assert all(one.due <= one.asked <= one.answered for one in sent)
+    assert sent[-1].due == pytest.approx(start + 0.08)
+
+
+def ground(lag: float) -> Ground:
+    late: Any = Late(lag)
+    cluster: Any = Cluster()
+    return Ground(cluster, "ns", Arrivals(), late)
+
+
+def test_a_generator_that_fell_behind_tells_nothing_of_the_cluster() -> None:
+    with pytest.raises(Said, match="the load generator was late") as said:
+        ground(MOST_LAG + 1).phase("filling", PODS, 10, 0)
+    assert said.value.outcome == "inconclusive"
+    assert ground(MOST_LAG + 1).wave(PODS, 10, 0).unfinished == 5, "as fast as it can is fast enough for a wave"
+
+
+def test_a_phase_ends_by_its_own_limit() -> None:
+    phase = ground(0).phase("filling", PODS, 10, 0)
+    assert (phase.pods, phase.unfinished, phase.claims) == (5, 5, True)
+    assert phase.title == "filling, with claims"
+    assert phase.stages["whole"].count == 5
+    assert phase.stages["binding"].count == 0
+
+
+def test_what_is_left_at_the_end_is_counted() -> None:
+    place = ground(0)
+    place.seen.add("Pod", "ADDED", {"metadata": {"name": "p", "uid": "u"}, "spec": {}}, 0.0)
+    assert place.clear(0).pods == 1
+    assert place.clear(0).claims == 0
+
+
+def test_the_highest_rate_is_the_last_one_that_is_sustained() -> None:
+    late: Any = Late(most=50)
+    cluster: Any = Cluster()
+    assert Bench(cluster, "ns", late).highest(10) == pytest.approx(33.75)
+    assert set(cluster.deleted) == {"delete /api/v1/namespaces/ns/pods"}
+
+
+def test_pods_with_claims_get_them_from_their_template() -> None:
+    made = Pods("ns", "run", {"nodeSelector": {"a": "b"}}, "mine")
+    template = made.template("class", "true")
+    assert template["metadata"]["name"] == "mine"
+    assert template["spec"]["spec"]["devices"]["requests"][0]["exactly"]["selectors"]
+    (pod,) = made.make("p", 1, claims=True, lasts=0.5)
+    assert pod["spec"]["resourceClaims"] == [{"name": "device", "resourceClaimTemplateName": "mine"}]
+    assert pod["metadata"]["annotations"] == {"dra-conformance/lasts": "0.5s"}
+    assert pod["spec"]["nodeSelector"] == {"a": "b"}
+    (plain,) = made.make("p", 1, claims=False)
+    assert "resourceClaims" not in plain["spec"]

@@ -1,0 +1,137 @@
+"""What the measurements of a load mean: targets, bottleneck, diagnosis, cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from fixtures.load import baseline, bottleneck, cost, diagnosis, thresholds
+from fixtures.load.phase import Phase
+from fixtures.load.prepared import Operation, Prepared
+from fixtures.load.reference import Reference
+from fixtures.load.series import Queue
+from fixtures.load.stages import Stage
+from fixtures.load.usage import CONTROLLER_MANAGER, SCHEDULER, Usage
+from tests.unit.load.conftest import a_phase, flat
+
+
+def test_a_healthy_load_misses_nothing(reference: Reference) -> None:
+    assert baseline.misses(reference) == []
+    shown = {m.name: (m.value, m.threshold, m.baseline) for m in baseline.measurements(reference)}
+    assert shown["filling: pod runs, p99"] == (0.1, thresholds.FILLING, 0.1)
+    assert shown["filling: pod runs, p50"] == (0.1, None, 0.1)
+    assert shown["churning: pod runs, p50"] == (0.1, 40.0, 0.1)
+    table = baseline.table(reference)
+    assert {len(row) for row in table.rows} == {len(table.columns)}
+    assert ("filling, with claims", "whole", "0.10", "0.10", "0.10", "0.10", "100", "1.0") in table.rows
+
+
+@pytest.mark.parametrize(
+    ("filling", "says"),
+    [
+        (a_phase(stages={"whole": 20.1}), "p99 20.1 s"),
+        (a_phase(unfinished=3), "3 of 100 pods did not run"),
+    ],
+)
+def test_a_slow_filling_is_missed(filling: Phase, says: str, with_filling: Callable[[Phase], Reference]) -> None:
+    missed = baseline.misses(with_filling(filling))
+    assert len(missed) == 1
+    assert says in missed[0]
+
+
+@pytest.mark.parametrize(
+    ("plain", "limit"), [(0.1, 20), (7.0, 28), (21.0, 20)], ids=["an idle host", "a busy host", "too slow anyway"]
+)
+def test_a_busy_host_may_be_slower_with_claims_if_it_is_without(plain: float, limit: float) -> None:
+    assert thresholds.relaxed(thresholds.FILLING, flat(plain)) == limit
+
+
+def test_churning_has_a_limit_for_each_quantile(reference: Reference) -> None:
+    slow = replace(reference, claims=replace(reference.claims, churning=a_phase("churning", stages={"whole": 61.0})))
+    assert [text.split()[1] for text in baseline.misses(slow)] == ["p50", "p90"]
+
+
+def test_a_cluster_that_cannot_be_filled_is_not_churned(reference: Reference) -> None:
+    unfilled = replace(reference, claims=replace(reference.claims, churning=None, filling=a_phase(unfinished=1)))
+    assert "not begun" in baseline.misses(unfilled)[-1]
+    assert {len(row) for row in baseline.table(unfilled).rows} == {8}
+
+
+@pytest.mark.parametrize(
+    ("stage", "component"),
+    [
+        ("claim", CONTROLLER_MANAGER),
+        ("allocation", SCHEDULER),
+        ("reservation", SCHEDULER),
+        ("binding", SCHEDULER),
+    ],
+)
+@pytest.mark.parametrize(("waited", "remedy"), [(400.0, "--kube-api-qps"), (4.0, "CPU")])
+def test_the_owner_of_the_slow_stage_is_named(stage: Stage, component: str, waited: float, remedy: str) -> None:
+    slow = Usage(calls=400, cpu=1, memory=1, waited=waited, held=400)
+    quick = Usage(calls=400, cpu=1, memory=1, waited=0, held=400)
+    used = {CONTROLLER_MANAGER: quick, SCHEDULER: quick, component: slow}
+    found = bottleneck.of_control_plane([a_phase(stages={stage: 12.0})], flat(0.1), used)
+    assert found is not None
+    assert (found.component, found.seconds) == (component, 12.0)
+    assert remedy in found.remedy
+
+
+def test_the_slowest_of_several_slow_stages_is_named(reference: Reference) -> None:
+    found = bottleneck.of_control_plane(
+        [a_phase(stages={"claim": 30.0, "binding": 18.0})], flat(0.1), reference.claims.usage
+    )
+    assert found is not None
+    assert found.component == CONTROLLER_MANAGER
+
+
+def test_simulated_kubelets_and_quick_stages_are_no_bottleneck(reference: Reference) -> None:
+    phases, used = [a_phase(stages={"start": 30.0, "claim": 9.9})], reference.claims.usage
+    assert bottleneck.of_control_plane(phases, flat(0.1), used) is None
+
+
+@pytest.mark.parametrize(("of_driver", "component"), [(2.0, "the driver"), (0.1, "the kubelet")])
+def test_a_slow_prepare_is_the_drivers_or_the_kubelets(prepared: Prepared, of_driver: float, component: str) -> None:
+    assert bottleneck.of_nodes(prepared) is None
+    slow = {**prepared.operations, "PrepareResources": Operation(flat(2.1), flat(of_driver))}
+    found = bottleneck.of_nodes(replace(prepared, operations=slow))
+    assert found is not None
+    assert (found.component, found.stage) == (component, "PrepareResources (p50)")
+
+
+def queue(adds: float, depth: float, work: float) -> list[Queue]:
+    """Nine seconds of a queue; each second as many entries are done as added, all of them within `work` seconds."""
+    return [Queue(float(at), adds * at, depth, {work: adds * at, math.inf: adds * at}) for at in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("adds", "depth", "work", "rule"),
+    [
+        (40, 2, 0.1, None),
+        (40, 2, 20.0, diagnosis.FALLS_BEHIND),
+        (12, 90, 20.0, diagnosis.FALLS_BEHIND),
+        (12, 90, 0.1, diagnosis.FALLS_BEHIND),
+        (40, 90, 0.1, diagnosis.LACKS_CONCURRENCY),
+    ],
+)
+def test_each_diagnosis_where_it_is_true(adds: float, depth: float, work: float, rule: str | None) -> None:
+    found = diagnosis.diagnose(diagnosis.signs(queue(adds, depth, work)), rate=10)
+    assert (found.rule if found else None) == rule
+
+
+def test_a_queue_in_which_nothing_happens_has_no_diagnosis() -> None:
+    signs = diagnosis.signs([Queue(float(at), 7.0, 0.0, {}) for at in range(5)])
+    assert diagnosis.diagnose(signs, rate=10) is None
+    assert diagnosis.signs([]) == signs
+
+
+def test_the_cost_is_what_claims_add(reference: Reference) -> None:
+    assert cost.added_calls(reference) == pytest.approx(6.0)
+    shown = {m.name: m for m in cost.measurements(reference)}
+    assert shown["API calls that a claim adds per pod"].threshold == thresholds.CALLS
+    assert shown[f"{SCHEDULER}: API calls per pod"].baseline == 2.0
+    table = cost.table(reference)
+    assert (SCHEDULER, "API calls per pod", "2.0", "5.0", "+3.0") in table.rows

@@ -1,0 +1,31 @@
+"""Which checks a printed role is for."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from fixtures.catalogue import FILE
+from fixtures.rights.choice import Choice
+from fixtures.rights.table import Table
+from reports.model import load_catalogue
+
+
+def chosen(*words: str) -> Choice:
+    parser = argparse.ArgumentParser()
+    Choice.add_to(parser)
+    return Choice.of(parser.parse_args(words))
+
+
+@pytest.mark.parametrize("disruptive", [True, False])
+def test_a_role_is_for_what_can_be_checked_in_somebody_elses_cluster(*, disruptive: bool) -> None:
+    wanted = set(chosen(*(["--disruptive"] if disruptive else [])).wanted)
+    entries = {entry.id: entry for entry in load_catalogue(FILE)}
+    assert {entries[name].topology for name in wanted} == {"standard"}
+    assert any(entries[name].disruptive for name in wanted) == disruptive
+    assert not any("simulated-nodes" in entries[name].capabilities for name in wanted)
+
+
+def test_what_every_harmless_check_needs_is_recorded() -> None:
+    assert chosen().rights(Table.load()) > chosen("--practice=scale").rights(Table.load())
