@@ -46,6 +46,7 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "upgrade.downtime.running-pods-survive",
         "upgrade.downtime.recovers",
         "upgrade.downtime.slices",
+        "upgrade.skew.old-kubelet",
         "liveness.restart.hung",
         "liveness.restart.crashed",
         "liveness.restart.socket-lost",
