@@ -24,6 +24,7 @@ DEFAULTS = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--matrix", action="store_true", help="each saboteur against all checks of its practices")
+    parser.addoption("--load", action="store_true", help="only what measures load, which wants the machine for itself")
 
 
 class Cluster:
@@ -46,7 +47,9 @@ class Cluster:
             return
         interrupt_once()
         try:
-            for topology in sorted({entry.topology for entry in load_catalogue(FILE)}):
+            load: bool = self.config.getoption("load")
+            needed = {entry.topology for entry in load_catalogue(FILE) if load or entry.topology != "scale"}
+            for topology in sorted(needed):
                 self.clusters().ensure(topology)
         except ClusterError as error:
             pytest.exit(str(error), returncode=2)
