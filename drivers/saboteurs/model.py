@@ -41,6 +41,11 @@ class Saboteur:
     flags: Mapping[Component, Mapping[str, str]] = field(default_factory=dict)
     topology: str = "standard"
 
+    @property
+    def under_load(self) -> bool:
+        """Whether only checks that measure load can see it."""
+        return all(check.startswith("scale.") for check in self.breaks) and self.breaks != ("scale.metrics.exposed",)
+
 
 def driver(fault: str, plants: str, *breaks: str) -> Saboteur:
     """One switch of the fake driver."""

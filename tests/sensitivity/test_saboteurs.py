@@ -110,9 +110,13 @@ def test_healthy_driver_fails_nothing(tmp_path: Path, pytestconfig: pytest.Confi
     assert (report.verdict, code) == (("conformant", 0) if load else ("partial", 3))
 
 
-def test_saboteur_is_caught_by_what_it_breaks(saboteur: Saboteur, checks: list[str], tmp_path: Path) -> None:
+def test_saboteur_is_caught_by_what_it_breaks(
+    saboteur: Saboteur, checks: list[str], tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
     chosen = [*checks, *(check for check in PANEL if check not in checks)]
     options = [f"--dra-saboteur={saboteur.id}", f"--dra-check={','.join(chosen)}", "-n2", "--dist=worksteal"]
+    if pytestconfig.getoption("load"):
+        options.append("--dra-scale=small")
     report, code = run_suite(tmp_path, *options)
     assert outcomes(report) == {check: "failed" if check in saboteur.breaks else "passed" for check in chosen}
     assert code == 1

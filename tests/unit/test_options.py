@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from drivers.saboteurs import REGISTRY
+from fixtures.load.sizes import SIZES
 from fixtures.options import OPTIONS, Options, UsageError, parse, resolve
 from reports.model import PRACTICES
 
-CHECKS = {"rbac.operator.manages-claims", "driver.slices.published"}
+CHECKS = {"rbac.operator.manages-claims", "driver.slices.published", "scale.cost.per-pod"}
 MANIFEST = Path(__file__).parents[2] / "drivers" / "catalog" / "kubernetes-pydra.yaml"
 
 PREINSTALLED = """\
@@ -239,12 +240,18 @@ def test_an_option_without_a_meaning_here_is_refused(cluster: str, option: str, 
 
 
 def test_a_load_has_a_size(tmp_path: Path) -> None:
-    assert (parsed().scale, parsed().size.nodes, parsed(scale="reference").size.nodes) == ("small", 20, 100)
+    assert (parsed().scale, parsed().size) == ("auto", None)
+    assert parsed(practice="scale").size == parsed(check="scale.cost.per-pod").size == SIZES["small"]
+    assert parsed(check="scale.cost.per-pod,driver.slices.published").size is None
+    assert parsed(scale="reference").size == SIZES["reference"]
     assert parsed(scale="large").shown()["scale"] == "large"
     assert "size" not in parsed().shown()
     file = tmp_path / "mine.yaml"
     file.write_text("{nodes: 2, lasting: 20, churning: 1, swept: 1}")
     assert refusal(scale=str(file)).endswith("take fewer pods or more nodes")
+    assert refusal(saboteur="slow-prepare").endswith("add --dra-practice scale or --dra-scale small")
+    assert parsed(saboteur="slow-prepare", scale="small").size == parsed(saboteur="no-metrics", scale="small").size
+    assert parsed(saboteur="no-metrics").size is None
     assert refusal(scale="huge").startswith("--dra-scale: 'huge' is none of small, reference, large")
 
 
@@ -256,7 +263,7 @@ def test_a_preinstalled_driver_is_not_in_a_new_cluster(tmp_path: Path) -> None:
 
 
 def test_no_fault_is_planted_in_a_cluster_of_somebody_else() -> None:
-    one = {saboteur.layer: saboteur.id for saboteur in REGISTRY.values()}
+    one = {saboteur.layer: saboteur.id for saboteur in REGISTRY.values() if not saboteur.under_load}
     assert parsed(saboteur=one["driver"], cluster="existing").saboteur
     said = refusal(saboteur=one["cluster"], cluster="existing")
     assert "is planted in the cluster itself; use --dra-cluster kind" in said

@@ -119,8 +119,16 @@ def test_an_offer_is_the_same_in_another_process() -> None:
     assert Offer.from_json(offer.to_json()) == offer
 
 
+def test_kind_gives_simulated_nodes_only_for_a_load() -> None:
+    assert foreseen(options()).grounds.keys() == TOPOLOGIES.keys() - {"scale"}
+    check = replace(CHECK, topology="scale", capabilities=("simulated-nodes",))
+    ruling = ruled_out(check, options(), foreseen(options()))
+    assert ruling is not None
+    assert (ruling.outcome, ruling.reason.endswith("(--dra-practice scale)")) == ("not-applicable", True)
+
+
 def test_kind_gives_all_topologies_each_with_its_own_version() -> None:
-    offer = foreseen(options(kubernetes="1.36.3"))
+    offer = foreseen(options(kubernetes="1.36.3", scale="small"))
     assert offer.grounds.keys() == TOPOLOGIES.keys()
     assert offer.grounds["standard"].kubernetes == "1.36.3"
     assert "node-shell" in offer.grounds["standard"].capabilities
