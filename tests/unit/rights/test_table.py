@@ -71,6 +71,22 @@ def test_a_run_changes_the_rows_of_what_passed_and_tells_what_explaining_takes()
     )
 
 
+def test_that_agents_are_tried_is_a_right_of_checks_that_disturb() -> None:
+    rows = [
+        line("/apis/apps/v1/namespaces/ns/daemonsets", method="post"),
+        line("/api/v1/namespaces/ns/pods/p/exec"),
+        line("/api/v1/nodes"),
+        line("/api/v1/secrets", OPERATOR),
+    ]
+    table = Table(rights(), rights(), {})
+    found = updated(table, rows, {OPERATOR: "passed"}, disruptive={OPERATOR})
+    assert found.run == rights("list nodes")
+    assert found.checks == {OPERATOR: rights("list secrets", "create daemonsets.apps", "get pods/exec")}
+    assert updated(table, rows, {OPERATOR: "passed"}).run == rights(
+        "list nodes", "create daemonsets.apps", "get pods/exec"
+    )
+
+
 def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
     table = Table(rights("list nodes"), rights("list events", "list nodes"), {"b": rights("get pods"), "a": rights()})
     table.write(tmp_path / "rights.yaml")
