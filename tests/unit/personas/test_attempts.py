@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from kubernetes.dynamic import exceptions
@@ -86,3 +86,22 @@ def test_an_answer_tells_what_the_server_said(stage: Stage) -> None:
     kube = stage.scripted({"patch": (422, "templates come from the catalog")})
     assert str(Attempt("patch", "deviceclasses").by(kube)) == "HTTP 422 templates come from the catalog"
     assert str(Attempt("get", "deviceclasses").by(stage.scripted(default=200))) == "HTTP 200"
+
+
+@pytest.mark.parametrize(
+    ("tries", "dry_run", "done"),
+    [(1, False, False), (2, False, True), (2, True, False)],
+    ids=["there before", "made, the answer was lost", "dry run makes nothing"],
+)
+def test_what_is_there_when_its_creation_is_repeated_was_made(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, *, tries: int, dry_run: bool, done: bool
+) -> None:
+    kube = stage.scripted({f"post {ALL}": (409, "already exists")})
+    answer = type(kube).raw
+
+    def raw(self: Any, method: str, path: str, **parameters: Any) -> str:
+        parameters["tries"] += [path] * tries
+        return answer(self, method, path, **parameters)
+
+    monkeypatch.setattr(type(kube), "raw", raw)
+    assert Attempt("create", "resourceclaims", namespace="ns", dry_run=dry_run).by(kube).done == done
