@@ -32,6 +32,7 @@ def test_two_nodes(
         workloads.running(pod)
     budget = Budget(driver, workloads)
     with drains.draining(first, drains.ways[0]) as one, drains.draining(second, drains.ways[-1]) as other:
+        drains.await_begun(first, second)
         budget.await_gone(*pods, but=1)
         budget.holds(OBSERVED)
         workloads.pod("substitute", node=cluster.workers[0].name)
