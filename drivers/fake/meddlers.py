@@ -20,7 +20,10 @@ from drivers.fake import claim_meddlers, node_meddlers
 from drivers.fake.node_meddlers import Place
 
 FORCE_AFTER = 8.0
-PATIENTLY = urllib3.Retry(10, backoff_factor=0.2, status_forcelist=(429, 500, 502, 503, 504), allowed_methods=None)
+PATIENTLY = urllib3.Retry(
+    10, backoff_factor=0.2, backoff_max=2, status_forcelist=(429, 500, 502, 503, 504), allowed_methods=None
+)
+"""Its pauses stay short: a meddler that slept for a minute would miss its moment."""
 
 
 def force_delete(place: Place) -> None:
