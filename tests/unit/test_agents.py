@@ -10,8 +10,8 @@ import pytest
 from drivers.install import RUN_LABEL
 from fixtures.agents import NAME, Agents, AgentShell, answering
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.kube.exec import Done
-from fixtures.nodes import DockerShell, NodeShellError
+from fixtures.kube.exec import Done, Unheard
+from fixtures.nodes import EXEC_LIMIT, DockerShell, NodeShellError
 from fixtures.shells import shells_on
 
 if TYPE_CHECKING:
@@ -70,6 +70,38 @@ def test_an_agent_that_does_not_come_up_is_an_error_of_the_shell(
     memory.put(agent("a", waiting={"reason": "ImagePullBackOff"}))
     with pytest.raises(NodeShellError, match=r"no agent runs on a: .*ImagePullBackOff"):
         agents.pod_on("a")
+
+
+def test_a_silent_stream_is_given_up_for_another_and_the_script_keeps_its_number(
+    agents: Agents, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.put(agent("a"))
+    asked: list[tuple[str, float]] = []
+
+    def silent_twice(*call: Any) -> Done:
+        *_, command, limit = call
+        asked.append((command[3], limit))
+        if len(asked) < 3:
+            raise Unheard(f"no end within {limit:.0f} s")
+        return Done(0, "out", "")
+
+    monkeypatch.setattr("fixtures.agents.execute", silent_twice)
+    assert agents.ask("a", "true") == Done(0, "out", "")
+    numbers, limits = {number for number, _ in asked}, [limit for _, limit in asked]
+    assert len(numbers) == 1
+    assert max(limits) <= EXEC_LIMIT / 3
+
+
+def test_a_script_of_which_nothing_is_heard_is_an_error_of_the_shell(
+    agents: Agents, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(*_: Any) -> Done:
+        raise Unheard("the stream broke off")
+
+    memory.put(agent("a"))
+    monkeypatch.setattr("fixtures.agents.execute", silent)
+    with pytest.raises(NodeShellError, match=r"true on a: nothing heard in 0 s: the stream broke off"):
+        agents.ask("a", "true", limit=0.01)
 
 
 class Policy:
