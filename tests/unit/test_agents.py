@@ -92,18 +92,6 @@ def test_a_silent_stream_is_given_up_for_another_and_the_script_keeps_its_number
     assert max(limits) <= EXEC_LIMIT / 3
 
 
-def test_a_script_of_which_nothing_is_heard_is_an_error_of_the_shell(
-    agents: Agents, memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def silent(*_: Any) -> Done:
-        raise Unheard("the stream broke off")
-
-    memory.put(agent("a"))
-    monkeypatch.setattr("fixtures.agents.execute", silent)
-    with pytest.raises(NodeShellError, match=r"true on a: nothing heard in 0 s: the stream broke off"):
-        agents.ask("a", "true", limit=0.01)
-
-
 class Policy:
     """What the API server says of a pod that is only asked for, and of the right to exec."""
 
