@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from fixtures.bench import Bench
-from fixtures.load import generator as module
 from fixtures.load.arrivals import Arrivals
-from fixtures.load.generator import Due, Pace, Sent, evenly
+from fixtures.load.generator import Due, Pace, Sent, evenly, merged, send
 from fixtures.load.phase import MOST_LAG, Ground
 from fixtures.load.pods import Pods
 from fixtures.outcomes import Said
@@ -47,14 +46,20 @@ class Late:
         return sent, Pace(flat(lag), min(rate, self.most), 0.1)
 
 
-def test_pods_are_created_when_they_are_due_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pods_are_created_when_they_are_due_and_not_before() -> None:
     cluster: Any = Cluster()
-    monkeypatch.setattr(module, "_API", [cluster])
     start = time.monotonic()
-    sent, _ = module._send(start, evenly(PODS, rate=50))
+    sent, _ = send(cluster, start, evenly(PODS, rate=50))
     assert [one.name for one in sent] == [f"p-{n}" for n in range(5)] == sorted(cluster.created)
     assert all(one.due <= one.asked <= one.answered for one in sent)
     assert sent[-1].due == pytest.approx(start + 0.08)
+
+
+def test_shares_of_several_processes_are_one_load() -> None:
+    shares = [([Sent("a", 10.0, 10.0, 11.0), Sent("c", 12.0, 12.0, 12.5)], 0.6), ([Sent("b", 11.0, 11.5, 14.0)], 1.4)]
+    sent, pace = merged(10.0, shares)
+    assert [one.name for one in sent] == ["a", "b", "c"]
+    assert (pace.lag.max, pace.rate, pace.cpu) == (0.5, 1.0, 0.5)
 
 
 def ground(lag: float) -> Ground:
