@@ -16,6 +16,8 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from fixtures import page_metrics
+from fixtures.load import thresholds
+from fixtures.load.sizes import SIZES
 from tests.monitoring.conftest import Promtool
 from tests.monitoring.recordings import rule_test
 
@@ -42,6 +44,19 @@ def test_alerts_and_panels_are_made_of_what_is_recorded() -> None:
     panels = {target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", [])}
     assert RECORDED.keys() >= {*re.findall(r"dra:\w+:\w+", alerts)}
     assert panels == RECORDED.keys()
+
+
+def test_alerts_have_the_limits_of_the_checks() -> None:
+    alerts = {rule["alert"]: rule["expr"] for rule in RULES if "alert" in rule}
+    found = {name: set(re.findall(r"(?:[<>]=?) (\d+)", expr)) for name, expr in alerts.items()}
+    pages_rate = SIZES["reference"].rate
+    claims = {f"{n:g}" for n in (thresholds.DEEP, thresholds.SLOW_WORK, thresholds.LOW_ADDS * pages_rate)}
+    assert found == {
+        "DRAClaimControllerFallsBehind": claims,
+        "DRAClaimControllerLacksConcurrency": claims,
+        "DRASchedulingSlow": {f"{thresholds.FILLING:g}"},
+        "DRANodeOperationsSlow": {f"{thresholds.PREPARE['p90']:g}"},
+    }
 
 
 @pytest.mark.parametrize(
