@@ -72,8 +72,8 @@ SABOTEURS: tuple[Saboteur, ...] = (
     limited(
         "slow-scheduler",
         "kube-scheduler",
-        "the scheduler may make one call per second",
-        1,
+        "the scheduler may make two calls per second",
+        2,
         "scale.reference.meets-baseline",
         "scale.bottleneck.named",
         "scale.tuning.sweep",
