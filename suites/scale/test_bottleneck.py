@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fixtures.checks import check
 from fixtures.load import bottleneck
-from fixtures.load.loads import Loads
 from fixtures.load.prepared import Prepared
+from fixtures.load.started import Started
 from fixtures.outcomes import expect
 from fixtures.scene import Scene
 from reports.model import Measurement
@@ -16,16 +18,15 @@ from reports.model import Measurement
     level="extended",
     source="GP-7a",
     hint="do what the named component needs; scale.tuning.sweep recommends client limits",
-    capabilities=("simulated-nodes",),
     topology="scale",
 )
-def test_bottleneck(loads: Loads, prepared: Prepared) -> None:
+def test_bottleneck(scene: Scene, prepared: Prepared, started: Callable[[], Started]) -> None:
     """No stage of a pod's start with a claim is too slow; one that is would be named, with its component and cause."""
     slow = bottleneck.of_nodes(prepared)
     if slow is None:
-        reference = loads.reference()
-        plain, claims = reference.plain.filling.whole, reference.claims
-        slow = bottleneck.of_control_plane(claims.phases, plain, claims.usage)
+        starts = started()
+        scene.tables.append(bottleneck.table(starts, prepared))
+        slow = bottleneck.of_control_plane(starts)
     expect(slow is None, "claims, scheduling and prepare all keep up", slow)
 
 
@@ -34,7 +35,6 @@ def test_bottleneck(loads: Loads, prepared: Prepared) -> None:
     level="extended",
     source="GP-8d",
     hint="see the driver's log for what it waits for, and dra_grpc_operations_duration_seconds for its share",
-    capabilities=("simulated-nodes",),
     topology="scale",
 )
 def test_prepare(scene: Scene, prepared: Prepared) -> None:

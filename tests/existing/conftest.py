@@ -28,6 +28,7 @@ from fixtures.cluster.node_image.versions import KUBERNETES_DEFAULT
 from fixtures.cluster.readiness import CONTROL_PLANE_LABEL, wait_until_ready
 from fixtures.kube import Kube
 from fixtures.kube.api import ApiError
+from fixtures.kube.waits import Scope, wait_for
 from reports.model import Report
 
 Object = dict[str, Any]
@@ -96,6 +97,13 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:
         commands.run([image.kind, "create", "cluster", *words], limit=600)
         wait_until_ready(kubeconfig, WORKERS + 1)
         made = known(kubeconfig)
+        wait_for(
+            made.kube,
+            Scope("Deployment"),
+            lambda found: all(d["status"].get("availableReplicas") == d["spec"]["replicas"] for d in found),
+            timeout=120,
+            what="all that kind deploys is available, so that nothing changes by itself",
+        )
         for node in made.kube.list("Node"):
             if CONTROL_PLANE_LABEL not in node["metadata"]["labels"]:
                 labels = {"metadata": {"labels": {DEVICE_LABEL: "true"}}}

@@ -119,6 +119,12 @@ def test_an_offer_is_the_same_in_another_process() -> None:
     assert Offer.from_json(offer.to_json()) == offer
 
 
+def test_somebody_elses_cluster_is_loaded_in_a_run_of_the_scale_practice_alone() -> None:
+    handle = ClusterHandle("standard", "theirs", Path(), "1.37.2", (), frozenset(), None, None, Path())
+    assert given(options(cluster="existing"), handle).grounds.keys() == {"standard"}
+    assert given(options(cluster="existing", practice="scale"), handle).grounds.keys() == {"standard", "scale"}
+
+
 def test_kind_gives_simulated_nodes_only_for_a_load() -> None:
     assert foreseen(options()).grounds.keys() == TOPOLOGIES.keys() - {"scale"}
     check = replace(CHECK, topology="scale", capabilities=("simulated-nodes",))

@@ -17,6 +17,7 @@ from fixtures.load.quantiles import Quantiles
 from fixtures.load.reference import Reference, Side
 from fixtures.load.series import Queue
 from fixtures.load.stages import WITH_CLAIM, WITHOUT_CLAIM, Stage
+from fixtures.load.started import Started
 from fixtures.load.usage import API_SERVER, CONTROLLER_MANAGER, SCHEDULER, Usage
 
 PODS = 100
@@ -75,4 +76,5 @@ def prepared() -> Prepared:
     quick = Operation(flat(0.2), flat(0.1))
     spent = {"kubelet": Spent(1.0, 1 << 27), "driver": Spent(0.5, 1 << 25)}
     operations = {"PrepareResources": quick, "UnprepareResources": quick}
-    return Prepared(operations, a_phase("churning on real nodes"), table(PODS, spent, spent, spent))
+    started = Started((a_phase("churning on real nodes"),), flat(0.1), None)
+    return Prepared(operations, started, table(PODS, spent, spent, spent))

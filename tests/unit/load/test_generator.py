@@ -65,7 +65,7 @@ def test_shares_of_several_processes_are_one_load() -> None:
 def ground(lag: float) -> Ground:
     late: Any = Late(lag)
     cluster: Any = Cluster()
-    return Ground(cluster, "ns", Arrivals(), late)
+    return Ground(cluster, "ns", "run", Arrivals(), late)
 
 
 def test_a_generator_that_fell_behind_tells_nothing_of_the_cluster() -> None:

@@ -33,6 +33,17 @@ def test_all_nodes_are_added_up_from_numbers_that_are_fresh(monkeypatch: pytest.
     assert stale_then_fresh == {"a": [], "b": []}
 
 
+def test_a_driver_of_which_a_kubelet_has_no_fresh_numbers_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fixtures.load.on_nodes._LATE", 0.01)
+    monkeypatch.setattr(metrics, "kubelet_text", lambda *_: OWN)
+    monkeypatch.setattr(metrics, "resources_text", lambda _, node: resources(9_000_000 if node == "a" else 1_000))
+    monkeypatch.setattr("time.time", lambda: 5.0)
+    driver: Any = SimpleNamespace(kube=None, nodes=["a", "b"], home="d", pods=lambda: [{"metadata": {"name": "mine"}}])
+    seen = spent(driver)
+    assert seen.keys() == {KUBELET}
+    assert {row[0] for row in table(20, seen, seen, seen).rows} == {KUBELET}
+
+
 def test_what_claims_add_is_told_per_pod() -> None:
     moments = [{KUBELET: Spent(cpu, 1 << 20), DRIVER: Spent(cpu / 2, 1 << 20)} for cpu in (1.0, 1.2, 1.8)]
     assert table(20, *moments).rows == (

@@ -14,6 +14,7 @@ from fixtures.load.prepared import Operation, Prepared
 from fixtures.load.reference import Reference
 from fixtures.load.series import Queue
 from fixtures.load.stages import Stage
+from fixtures.load.started import Started
 from fixtures.load.usage import CONTROLLER_MANAGER, SCHEDULER, Usage
 from tests.unit.load.conftest import a_phase, flat
 
@@ -74,23 +75,36 @@ def test_the_owner_of_the_slow_stage_is_named(stage: Stage, component: str, wait
     slow = Usage(calls=400, cpu=1, memory=1, waited=waited, held=400)
     quick = Usage(calls=400, cpu=1, memory=1, waited=0, held=400)
     used = {CONTROLLER_MANAGER: quick, SCHEDULER: quick, component: slow}
-    found = bottleneck.of_control_plane([a_phase(stages={stage: 12.0})], flat(0.1), used)
+    found = bottleneck.of_control_plane(Started((a_phase(stages={stage: 12.0}),), flat(0.1), used))
     assert found is not None
     assert (found.component, found.seconds) == (component, 12.0)
     assert remedy in found.remedy
 
 
 def test_the_slowest_of_several_slow_stages_is_named(reference: Reference) -> None:
-    found = bottleneck.of_control_plane(
-        [a_phase(stages={"claim": 30.0, "binding": 18.0})], flat(0.1), reference.claims.usage
-    )
+    phases = (a_phase(stages={"claim": 30.0, "binding": 18.0}),)
+    found = bottleneck.of_control_plane(Started(phases, flat(0.1), reference.claims.usage))
     assert found is not None
     assert found.component == CONTROLLER_MANAGER
 
 
+def test_a_component_whose_metrics_are_out_of_reach_is_named_all_the_same() -> None:
+    found = bottleneck.of_control_plane(Started((a_phase(stages={"claim": 30.0}),), flat(0.1), None))
+    assert found is not None
+    assert (found.component, "out of reach" in found.why) == (CONTROLLER_MANAGER, True)
+    assert "--kube-api-qps" in found.remedy
+
+
+def test_all_parts_of_a_start_are_shown_with_whose_they_are(prepared: Prepared) -> None:
+    table = bottleneck.table(prepared.started, prepared)
+    assert ("kube-scheduler", "allocation, churning on real nodes", "0.10", "0.10", "p90 10") in table.rows
+    assert ("driver", "PrepareResources, its share", "0.10", "0.10", "") in table.rows
+    assert {len(row) for row in table.rows} == {len(table.columns)}
+
+
 def test_simulated_kubelets_and_quick_stages_are_no_bottleneck(reference: Reference) -> None:
-    phases, used = [a_phase(stages={"start": 30.0, "claim": 9.9})], reference.claims.usage
-    assert bottleneck.of_control_plane(phases, flat(0.1), used) is None
+    phases = (a_phase(stages={"start": 30.0, "claim": 9.9}),)
+    assert bottleneck.of_control_plane(Started(phases, flat(0.1), reference.claims.usage)) is None
 
 
 @pytest.mark.parametrize(("of_driver", "component"), [(2.0, "the driver"), (0.1, "the kubelet")])
@@ -100,6 +114,13 @@ def test_a_slow_prepare_is_the_drivers_or_the_kubelets(prepared: Prepared, of_dr
     found = bottleneck.of_nodes(replace(prepared, operations=slow))
     assert found is not None
     assert (found.component, found.stage) == (component, "PrepareResources (p50)")
+
+
+def test_what_the_kubelet_did_for_other_pods_hides_no_slow_driver(prepared: Prepared) -> None:
+    slow = {**prepared.operations, "PrepareResources": Operation(flat(0.05), flat(2.1))}
+    found = bottleneck.of_nodes(replace(prepared, operations=slow))
+    assert found is not None
+    assert (found.component, found.seconds) == ("the driver", 2.1)
 
 
 def queue(adds: float, depth: float, work: float) -> list[Queue]:

@@ -23,9 +23,11 @@ def test_a_role_is_for_what_can_be_checked_in_somebody_elses_cluster(*, disrupti
     wanted = set(chosen(*(["--disruptive"] if disruptive else [])).wanted)
     entries = {entry.id: entry for entry in load_catalogue(FILE)}
     assert {entries[name].topology for name in wanted} == {"standard"}
+    assert {"scale.prepare.latency", "scale.bottleneck.named"} <= set(chosen("--practice=scale").wanted)
     assert any(entries[name].disruptive for name in wanted) == disruptive
     assert not any("simulated-nodes" in entries[name].capabilities for name in wanted)
 
 
 def test_what_every_harmless_check_needs_is_recorded() -> None:
-    assert chosen().rights(Table.load()) > chosen("--practice=scale").rights(Table.load())
+    assert chosen().rights(Table.load()) > chosen("--practice=rbac").rights(Table.load())
+    assert chosen("--practice=scale").rights(Table.load())
