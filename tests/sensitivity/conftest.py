@@ -48,8 +48,8 @@ class Cluster:
         interrupt_once()
         try:
             load: bool = self.config.getoption("load")
-            needed = {entry.topology for entry in load_catalogue(FILE) if load or entry.topology != "scale"}
-            for topology in sorted(needed):
+            others = {entry.topology for entry in load_catalogue(FILE)} - {"scale"}
+            for topology in ("scale", "standard") if load else sorted(others):
                 self.clusters().ensure(topology)
         except ClusterError as error:
             pytest.exit(str(error), returncode=2)
