@@ -190,6 +190,12 @@ def test_trouble_of_a_server_in_between_is_waited_out(kube: Kube, server: Server
     assert kube.get("Pod", "p", "ns") == {"kind": "Pod"}
 
 
+def test_the_first_pod_of_a_new_namespace_waits_for_its_service_account(kube: Kube, server: Server) -> None:
+    server.will(403, {"message": 'pods "p" is forbidden: error looking up service account ns/default: not found'})
+    server.will(201, {"kind": "Pod"})
+    assert kube.create({"kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}}) == {"kind": "Pod"}
+
+
 def test_a_connection_that_breaks_is_tried_again(kube: Kube, server: Server) -> None:
     server.will(CUT, '{"kind": "P')
     server.will(CUT, "")
