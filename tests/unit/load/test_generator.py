@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from drivers.install import RUN_LABEL
 from fixtures.bench import Bench
 from fixtures.load.arrivals import Arrivals
 from fixtures.load.generator import Due, Pace, Sent, evenly, merged, send
@@ -23,12 +25,14 @@ class Cluster:
     def __init__(self) -> None:
         self.created: list[str] = []
         self.deleted: list[str] = []
+        self.selectors: list[tuple[str, str]] = []
 
     def create(self, pod: dict[str, Any]) -> None:
         self.created.append(pod["metadata"]["name"])
 
-    def raw(self, method: str, path: str, **_: Any) -> str:
+    def raw(self, method: str, path: str, **parameters: Any) -> str:
         self.deleted.append(f"{method} {path}")
+        self.selectors += parameters.get("query_params", [])
         return ""
 
 
@@ -88,6 +92,15 @@ def test_what_is_left_at_the_end_is_counted() -> None:
     place.seen.add("Pod", "ADDED", {"metadata": {"name": "p", "uid": "u"}, "spec": {}}, 0.0)
     assert place.clear(0).pods == 1
     assert place.clear(0).claims == 0
+
+
+def test_only_what_is_of_the_load_is_deleted() -> None:
+    place, cluster = ground(0), Cluster()
+    replace(place, kube=cluster).clear(0)  # type: ignore[arg-type]
+    (pod,) = Pods("ns", "run", {}).make("p", 1, claims=False)
+    ((_, selector),) = cluster.selectors
+    assert selector in {f"{key}={value}" for key, value in pod["metadata"]["labels"].items()}
+    assert not selector.startswith(RUN_LABEL), "a driver has this label, too"
 
 
 def test_the_highest_rate_is_the_last_one_that_is_sustained() -> None:
