@@ -62,20 +62,21 @@ def labels_of_job(memory: Memory) -> Object:
     return dict(job["spec"]["template"]["metadata"]["labels"])
 
 
+def become(memory: Memory, **state: Any) -> None:
+    for index in range(2):
+        memory.put(a_pod(labels_of_job(memory), index, **state))
+
+
 def test_shards_begin_when_all_are_ready_and_are_heard_when_all_have_ended(
     shards: Shards, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[float] = []
 
-    def become(**state: Any) -> None:
-        for index in range(2):
-            memory.put(a_pod(labels_of_job(memory), index, **state))
-
     def end() -> None:
         (start,) = (start_of([i]) for (kind, _, _), i in memory.objects.items() if kind == "ConfigMap")
         assert start is not None
         begun.append(start)
-        become(phase="Succeeded")
+        become(memory, phase="Succeeded")
 
     def log(_: str, path: str) -> str:
         index, start = int(path.split("/")[-2][-1]), begun[0] - since_epoch()
@@ -83,7 +84,7 @@ def test_shards_begin_when_all_are_ready_and_are_heard_when_all_have_ended(
         return f"a warning\n{told((sent, 0.1))}\n"
 
     monkeypatch.setattr(memory, "raw", log)
-    memory.later = [become, lambda: become(ready=True), end]
+    memory.later = [lambda: become(memory), lambda: become(memory, ready=True), end]
     sent, pace = shards.create(PLAN)
     assert sorted(one.name for one in sent) == [f"p-{n}" for n in range(5)]
     assert pace.lag.max == pytest.approx(0, abs=0.01)
@@ -92,6 +93,15 @@ def test_shards_begin_when_all_are_ready_and_are_heard_when_all_have_ended(
 def test_shards_that_do_not_come_up_say_so(shards: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fixtures.load.shards.PATIENCE", 1e-9)
     with pytest.raises(CheckFailed, match="2 shards of the load are ready"):
+        shards.create(PLAN)
+
+
+def test_a_shard_that_failed_is_told_with_its_last_word(
+    shards: Shards, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "raw", lambda *_: "Traceback\nApiError: 403 pods is forbidden\n")
+    memory.later = [lambda: become(memory, ready=True), lambda: become(memory, phase="Failed")]
+    with pytest.raises(CheckFailed, match="shard-0 failed: ApiError: 403 pods is forbidden"):
         shards.create(PLAN)
 
 

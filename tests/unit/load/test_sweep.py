@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
-from fixtures.control_plane import with_flags
+from fixtures.control_plane import Component, with_flags
 from fixtures.load.phase import Phase
-from fixtures.load.sweep import Trial, descend, flags, plot, recommended, table
-from tests.unit.load.conftest import a_phase
+from fixtures.load.reference import Side
+from fixtures.load.sweep import Sweep, Trial, confirm, confirming, descend, flags, plot, table
+from tests.unit.load.conftest import a_phase, a_side
 
 MANIFEST = """\
 spec:
@@ -20,25 +24,60 @@ spec:
 """
 
 
-def trials(*met: int, missed: int) -> list[Trial]:
+def trials(*met: int, missed: int, component: Component = "kube-scheduler") -> list[Trial]:
     def load(qps: int) -> Phase:
         return a_phase(stages={"whole": 25.0 if qps <= missed else 1.0})
 
-    return list(descend("kube-scheduler", [*met, missed, 1], load))
+    return list(descend(component, [*met, missed, 1], load))
+
+
+def both() -> list[Trial]:
+    return [*trials(75, 40, 20, missed=10, component="kube-controller-manager"), *trials(50, 20, missed=10)]
+
+
+def confirmed_from(least: int) -> Sweep:
+    """As a cluster answers whose controller manager needs so many calls under the page's load."""
+
+    def load(limits: Sequence[Trial]) -> Side:
+        unfinished = 0 if limits[0].qps >= least else 7
+        return replace(a_side(claims=True, calls=1.0), filling=a_phase(unfinished=unfinished))
+
+    return Sweep(both(), list(confirm(both(), load)))
 
 
 def test_limits_are_tried_from_the_highest_until_one_does_not_do() -> None:
     assert [trial.qps for trial in trials(20, 75, missed=10)] == [75, 20, 10]
 
 
-def test_the_lowest_that_does_is_recommended() -> None:
-    found = trials(20, 75, missed=10)
-    best = recommended(found, "kube-scheduler")
-    assert best is not None
-    assert best.flags == "--kube-api-qps=20 --kube-api-burst=40"
-    assert [row[-1] for row in table(found).rows] == ["meets the target", "recommended", "too low"]
-    assert recommended(found[-1:], "kube-scheduler") is None
-    assert recommended(found, "kube-controller-manager") is None
+def test_the_lowest_that_do_together_are_recommended() -> None:
+    swept = confirmed_from(20)
+    assert swept.recommended is not None
+    assert [trial.flags for trial in swept.recommended] == ["--kube-api-qps=20 --kube-api-burst=40"] * 2
+    words = [row[-1] for row in table(swept).rows]
+    assert words == ["meets the target"] * 2 + ["recommended", "too low", "meets the target", "recommended", "too low"]
+    assert [row[-1] for row in confirming(swept).rows] == ["confirmed", "confirmed"]
+
+
+def test_what_does_alone_but_not_together_is_raised_step_by_step() -> None:
+    swept = confirmed_from(75)
+    tried = [[trial.qps for trial in found.limits] for found in swept.confirmations]
+    assert tried == [[20, 20], [40, 50], [75, 50]]
+    assert swept.recommended == swept.confirmations[-1].limits
+    assert "7 of 100 pods did not run" in swept.shortcomings
+
+
+def test_nothing_is_recommended_that_is_not_confirmed() -> None:
+    swept = confirmed_from(100)
+    assert len(swept.confirmations) == 3
+    assert swept.recommended is None
+    assert "recommended" not in {row[-1] for row in table(swept).rows}
+
+
+def test_there_is_nothing_to_confirm_if_no_limit_of_a_component_does() -> None:
+    found = [*trials(20, missed=10), *trials(missed=75, component="kube-controller-manager")]
+    swept = Sweep(found, list(confirm(found, lambda _: pytest.fail("loaded"))))
+    assert swept.recommended is None
+    assert swept.shortcomings.count("kube-controller-manager --kube-api-qps=75") == 1
 
 
 def test_pods_that_never_ran_do_not_meet_the_target() -> None:

@@ -20,7 +20,7 @@ from tests.unit.load.conftest import a_phase, flat
 
 
 def test_a_healthy_load_misses_nothing(reference: Reference) -> None:
-    assert baseline.misses(reference) == []
+    assert baseline.misses(reference.claims) == []
     shown = {m.name: (m.value, m.threshold, m.baseline) for m in baseline.measurements(reference)}
     assert shown["filling: pod runs, p99"] == (0.1, thresholds.FILLING, 0.1)
     assert shown["filling: pod runs, p50"] == (0.1, None, 0.1)
@@ -38,7 +38,7 @@ def test_a_healthy_load_misses_nothing(reference: Reference) -> None:
     ],
 )
 def test_a_slow_filling_is_missed(filling: Phase, says: str, with_filling: Callable[[Phase], Reference]) -> None:
-    missed = baseline.misses(with_filling(filling))
+    missed = baseline.misses(with_filling(filling).claims)
     assert len(missed) == 1
     assert says in missed[0]
 
@@ -52,12 +52,12 @@ def test_a_busy_host_may_be_slower_with_claims_if_it_is_without(plain: float, li
 
 def test_churning_has_a_limit_for_each_quantile(reference: Reference) -> None:
     slow = replace(reference, claims=replace(reference.claims, churning=a_phase("churning", stages={"whole": 61.0})))
-    assert [text.split()[1] for text in baseline.misses(slow)] == ["p50", "p90"]
+    assert [text.split()[1] for text in baseline.misses(slow.claims)] == ["p50", "p90"]
 
 
 def test_a_cluster_that_cannot_be_filled_is_not_churned(reference: Reference) -> None:
     unfilled = replace(reference, claims=replace(reference.claims, churning=None, filling=a_phase(unfinished=1)))
-    assert "not begun" in baseline.misses(unfilled)[-1]
+    assert "not begun" in baseline.misses(unfilled.claims)[-1]
     assert {len(row) for row in baseline.table(unfilled).rows} == {8}
 
 
