@@ -63,10 +63,14 @@ class Cluster:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "room: needs the cluster alone, and goes first")
+    config.addinivalue_line("markers", "load: only with --load")
     if not hasattr(config, "workerinput") and SESSION_VARIABLE not in os.environ:
         config.pluginmanager.register(Cluster(config), "dra-cluster")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What needs the cluster alone first, and the healthy run last, when the saboteurs leave it room."""
+    if not config.getoption("load"):
+        config.hook.pytest_deselected(items=[item for item in items if "load" in item.keywords])
+        items[:] = [item for item in items if "load" not in item.keywords]
     items.sort(key=lambda item: ("room" not in item.keywords, "saboteur" not in item.name))

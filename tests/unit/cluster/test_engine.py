@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fixtures import polls
 from fixtures.cluster import engine
 from fixtures.cluster.errors import ClusterError
 
@@ -88,3 +89,19 @@ def test_installing_is_only_tried_where_apt_is(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(ClusterError, match="Debian and Ubuntu only"):
         engine.find_engine(print)
+
+
+def test_a_daemon_outlives_the_place_of_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon, seen = tmp_path / "dockerd", tmp_path / "seen"
+    daemon.write_text(f"#!/bin/sh\nenv >{seen}.part && mv {seen}.part {seen}\n")
+    daemon.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(engine.host, "has_capability", lambda _: True)
+    monkeypatch.setattr(engine, "SYSTEMD", tmp_path / "none")
+    monkeypatch.setattr(engine, "_daemon_log", lambda: tmp_path / "log")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    engine._start(lambda _: None)
+    assert polls.poll(seen.exists, 10.0)
+    assert "TMPDIR" not in seen.read_text()
+    assert "PATH" in seen.read_text()
