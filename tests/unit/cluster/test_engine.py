@@ -97,7 +97,7 @@ def test_a_daemon_outlives_the_place_of_temporary_files(tmp_path: Path, monkeypa
     daemon.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(engine.host, "has_capability", lambda _: True)
+    monkeypatch.setattr("fixtures.cluster.host.has_capability", lambda _: True)
     monkeypatch.setattr(engine, "SYSTEMD", tmp_path / "none")
     monkeypatch.setattr(engine, "_daemon_log", lambda: tmp_path / "log")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
