@@ -126,7 +126,7 @@ def test_saboteur_is_caught_by_what_it_breaks(
 def test_too_many_pods_per_second_are_told_from_a_slow_controller(tmp_path: Path) -> None:
     """The page's other diagnosis (GP-8b): the saboteur of GP-8a is slow-controller-manager."""
     size = tmp_path / "size.yaml"
-    size.write_text("{nodes: 50, lasting: 360, churning: 40, rate: 60, swept: 1}")
+    size.write_text("{nodes: 130, lasting: 1000, churning: 40, rounds: 1, rate: 60, swept: 1}")
     report, code = run_suite(tmp_path, "--dra-check=scale.diagnosis.page-rules", f"--dra-scale={size}")
     (check,) = (check for check in report.checks if check.id == "scale.diagnosis.page-rules")
     assert check.failure is not None

@@ -51,7 +51,7 @@ def a_side(*, claims: bool, calls: float) -> Side:
     return Side(
         filling=a_phase(claims=claims),
         churning=a_phase("churning", claims=claims),
-        clearing=Clearing(1.0, 0, 0),
+        clearing=Clearing(0.0, 1.0, 0, 0),
         usage={CONTROLLER_MANAGER: used, SCHEDULER: used, API_SERVER: used},
     )
 

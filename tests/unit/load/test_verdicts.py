@@ -134,13 +134,38 @@ def queue(adds: float, depth: float, work: float) -> list[Queue]:
         (40, 2, 0.1, None),
         (40, 2, 20.0, diagnosis.FALLS_BEHIND),
         (12, 90, 20.0, diagnosis.FALLS_BEHIND),
-        (12, 90, 0.1, diagnosis.FALLS_BEHIND),
+        (8, 90, 0.1, diagnosis.FALLS_BEHIND),
         (40, 90, 0.1, diagnosis.LACKS_CONCURRENCY),
     ],
 )
 def test_each_diagnosis_where_it_is_true(adds: float, depth: float, work: float, rule: str | None) -> None:
     found = diagnosis.diagnose(diagnosis.signs(queue(adds, depth, work)), rate=10)
     assert (found.rule if found else None) == rule
+
+
+def rush(deep_for: int) -> list[Queue]:
+    """Half a minute with pods, some seconds in which too many come, half a minute without new ones."""
+    looks, adds, depth, work = list[Queue](), 0.0, 0.0, {0.1: 0.0, 1.0: 0.0, math.inf: 0.0}
+    for at in range(60 + deep_for):
+        rushing = 30 <= at < 30 + deep_for
+        adds += 100.0 if rushing else 30.0 if at < 30 else 0.0
+        depth = depth + 50.0 if rushing else max(0.0, depth - 60.0)
+        took = 1.0 if rushing else 0.1
+        work = {bound: count + (50.0 if bound >= took else 0.0) for bound, count in work.items()}
+        looks.append(Queue(float(at), adds, depth, work))
+    return looks
+
+
+def test_it_is_the_time_in_which_the_queue_grows_that_tells() -> None:
+    signs = diagnosis.signs(rush(15))
+    assert (signs.adds, signs.depth) == (100.0, 400.0)
+    found = diagnosis.diagnose(signs, rate=60)
+    assert found is not None
+    assert found.rule == diagnosis.LACKS_CONCURRENCY
+
+
+def test_a_hiccup_is_no_diagnosis() -> None:
+    assert diagnosis.diagnose(diagnosis.signs(rush(4)), rate=60) is None
 
 
 def test_a_queue_in_which_nothing_happens_has_no_diagnosis() -> None:
