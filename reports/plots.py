@@ -64,7 +64,17 @@ def render_svg(plot: Plot, *, narrow: bool = False) -> str:
         for number, curve in enumerate(plot.curves):
             xs, ys = zip(*curve.points, strict=True)
             dash, marker = _DASHES[number % len(_DASHES)], _MARKERS[number % len(_MARKERS)]
-            axes.plot(xs, ys, dash, marker=marker, color=svg.INK, markersize=4, linewidth=1.1, label=curve.label)
+            axes.plot(
+                xs,
+                ys,
+                dash,
+                marker=marker,
+                color=svg.INK,
+                markersize=4,
+                linewidth=1.1,
+                label=curve.label,
+                clip_on=False,
+            )
         for limit in plot.limits:
             axes.axhline(limit.value, color=svg.SEVERE, linewidth=1.3, label=limit.label)
         axes.set_xscale("log")
