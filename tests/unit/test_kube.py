@@ -16,7 +16,18 @@ import pytest
 import tenacity
 from kubernetes import client
 
-from fixtures.kube.api import KINDS, TRANSIENT, Conflict, Gone, Kube, Refused, Unprocessable, WatchExpired, path_of
+from fixtures.kube.api import (
+    DELETED_AT_ONCE,
+    KINDS,
+    TRANSIENT,
+    Conflict,
+    Gone,
+    Kube,
+    Refused,
+    Unprocessable,
+    WatchExpired,
+    path_of,
+)
 from fixtures.kube.patience import ApiError, message_of, pause
 
 Object = dict[str, Any]
@@ -149,6 +160,17 @@ def test_apply_and_patch_say_how_they_are_meant(kube: Kube, server: Server) -> N
     assert applied.body == CLAIM
     assert patched.headers["Content-Type"] == "application/merge-patch+json"
     assert patched.body == {"spec": {}}
+
+
+def test_thousands_are_deleted_page_by_page(kube: Kube, server: Server) -> None:
+    server.will(200, {"metadata": {"continue": "next"}})
+    server.will(200, {"metadata": {"continue": ""}})
+    kube.delete_all("Pod", "ns", "a=b")
+    first, second = server.asked
+    assert (first.method, first.path) == ("DELETE", "/api/v1/namespaces/ns/pods")
+    assert first.query == {"labelSelector": "a=b", "limit": str(DELETED_AT_ONCE)}
+    assert second.query == {**first.query, "continue": "next"}
+    assert first.body == {"gracePeriodSeconds": 0}
 
 
 def test_a_listing_gives_its_items_kind_and_version_back(kube: Kube, server: Server) -> None:

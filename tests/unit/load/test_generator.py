@@ -24,16 +24,13 @@ PODS = Pods("ns", "run", {}).make("p", 5, claims=True, lasts=1.5)
 class Cluster:
     def __init__(self) -> None:
         self.created: list[str] = []
-        self.deleted: list[str] = []
-        self.selectors: list[tuple[str, str]] = []
+        self.deleted: list[tuple[str, str, str]] = []
 
     def create(self, pod: dict[str, Any]) -> None:
         self.created.append(pod["metadata"]["name"])
 
-    def raw(self, method: str, path: str, **parameters: Any) -> str:
-        self.deleted.append(f"{method} {path}")
-        self.selectors += parameters.get("query_params", [])
-        return ""
+    def delete_all(self, kind: str, namespace: str, labels: str = "") -> None:
+        self.deleted.append((kind, namespace, labels))
 
 
 class Late:
@@ -98,7 +95,7 @@ def test_only_what_is_of_the_load_is_deleted() -> None:
     place, cluster = ground(0), Cluster()
     replace(place, kube=cluster).clear(0)  # type: ignore[arg-type]
     (pod,) = Pods("ns", "run", {}).make("p", 1, claims=False)
-    ((_, selector),) = cluster.selectors
+    ((_, _, selector),) = cluster.deleted
     assert selector in {f"{key}={value}" for key, value in pod["metadata"]["labels"].items()}
     assert not selector.startswith(RUN_LABEL), "a driver has this label, too"
 
@@ -107,7 +104,7 @@ def test_the_highest_rate_is_the_last_one_that_is_sustained() -> None:
     late: Any = Late(most=50)
     cluster: Any = Cluster()
     assert Bench(cluster, "ns", late).highest(10) == pytest.approx(33.75)
-    assert set(cluster.deleted) == {"delete /api/v1/namespaces/ns/pods"}
+    assert set(cluster.deleted) == {("Pod", "ns", "")}
 
 
 def test_pods_with_claims_get_them_from_their_template() -> None:
