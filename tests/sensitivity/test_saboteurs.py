@@ -17,8 +17,12 @@ import tenacity
 
 from drivers.saboteurs import REGISTRY, Saboteur
 from fixtures.catalogue import FILE, SUITES
+from fixtures.control_plane import tuned
+from fixtures.kube.api import Kube
 from fixtures.run.place import SESSION_VARIABLE
+from fixtures.run.topology import kind_clusters
 from reports.model import Report, load_catalogue
+from tests.sensitivity.conftest import DEFAULTS
 
 ENTRIES = load_catalogue(FILE)
 CHECKS = [entry.id for entry in ENTRIES if entry.topology != "scale"]
@@ -26,6 +30,7 @@ UNDER_LOAD = [entry.id for entry in ENTRIES if entry.practice == "scale"]
 
 PANEL = ("rbac.operator.manages-claims", "driver.prepare.device-visible")
 LIMIT = 2400
+ONE_WORKER = {"concurrent-resourceclaim-syncs": "1", "kube-api-qps": "1000", "kube-api-burst": "2000"}
 
 
 @pytest.fixture(autouse=True)
@@ -123,11 +128,15 @@ def test_saboteur_is_caught_by_what_it_breaks(
 
 
 @pytest.mark.load
-def test_too_many_pods_per_second_are_told_from_a_slow_controller(tmp_path: Path) -> None:
-    """The page's other diagnosis (GP-8b): the saboteur of GP-8a is slow-controller-manager."""
+def test_too_many_pods_for_one_worker_are_told_from_a_slow_controller(tmp_path: Path) -> None:
+    """The page's other diagnosis (GP-8b). It takes more pods per second than the sizes that have a name."""
     size = tmp_path / "size.yaml"
     size.write_text("{nodes: 130, lasting: 1000, churning: 40, rounds: 1, rate: 60, swept: 1}")
-    report, code = run_suite(tmp_path, "--dra-check=scale.diagnosis.page-rules", f"--dra-scale={size}")
+    session = Path(os.environ[SESSION_VARIABLE])
+    handle = kind_clusters(session, DEFAULTS["kubernetes"], DEFAULTS["node-image"], print).ensure("scale")
+    kube = Kube.from_kubeconfig(handle.kubeconfig, "dra-conformance/sensitivity")
+    with tuned(kube, handle, {"kube-controller-manager": ONE_WORKER}):
+        report, code = run_suite(tmp_path, "--dra-check=scale.diagnosis.page-rules", f"--dra-scale={size}")
     (check,) = (check for check in report.checks if check.id == "scale.diagnosis.page-rules")
     assert check.failure is not None
     assert "GP-8b" in check.failure.observed
