@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import random
 import re
 import signal
 import socket
@@ -17,7 +18,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -186,11 +187,16 @@ def until(met: Callable[[], Any], seconds: float = 15.0) -> Any:
     return value
 
 
+PORTS = iter(random.sample(range(20_000, 32_000), 12_000))
+"""Below those that the kernel gives to connections: nobody takes one between the look and its use."""
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    for port in PORTS:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("", port))
+            return port
+    raise AssertionError("no free port")
 
 
 @dataclass(slots=True)
