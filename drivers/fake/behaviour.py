@@ -41,6 +41,10 @@ class Place:
     store: Store
     cdi: CdiDirectory
 
+    def sockets_of_others(self) -> list[Path]:
+        """The sockets of this driver's other instances on the node, living and dead."""
+        return [path for path in sockets.of_driver(self.settings) if path not in (self.service, self.registration)]
+
 
 class Behaviour:
     """A healthy driver."""

@@ -13,7 +13,6 @@ import logging
 import re
 import secrets
 import socket
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -120,7 +119,7 @@ def of_driver(settings: Settings) -> list[Path]:
         path
         for directory, pattern in ((settings.registry_dir, own_registration), (settings.data_dir, own_service))
         for path in sorted(directory.iterdir())
-        if pattern.fullmatch(path.name) and stat.S_ISSOCK(path.lstat().st_mode)
+        if pattern.fullmatch(path.name) and path.is_socket()
     ]
 
 

@@ -45,7 +45,7 @@ class _NewcomerSteals(Behaviour):
 
     def on_start(self, place: Place) -> None:
         super().on_start(place)
-        if stolen := _of_others(place):
+        if stolen := place.sockets_of_others():
             for path in stolen:
                 path.unlink(missing_ok=True)
             dawdle(HEAD_START_SECONDS)
@@ -58,7 +58,7 @@ class _BrokenNewcomerTakesOver(Behaviour):
     def on_start(self, place: Place) -> None:
         super().on_start(place)
         if "dies-after-registration" in place.settings.faults:
-            for path in filter(sockets.is_registration, _of_others(place)):
+            for path in filter(sockets.is_registration, place.sockets_of_others()):
                 path.unlink(missing_ok=True)
 
 
@@ -89,7 +89,3 @@ class _UnregistersWhenHung(Behaviour):
         super().on_start(place)
         command = [sys.executable, "-m", "drivers.fake.faults.watcher", str(os.getpid()), str(place.registration)]
         self._watcher = subprocess.Popen(command, stdin=subprocess.PIPE)
-
-
-def _of_others(place: Place) -> list[Path]:
-    return [path for path in sockets.of_driver(place.settings) if path not in (place.service, place.registration)]

@@ -58,8 +58,11 @@ def _(node: Node, faults: tuple[str, ...]) -> bool:
 
 @shows("ready-before-registered")
 def _(node: Node, faults: tuple[str, ...]) -> bool:
+    old = node.start()
     driver = node.start(faults=faults)
     seen = (driver.http("/ready")[0], driver.health(), driver.registration.exists())
+    old.end()
+    assert driver.registration.exists() != bool(faults)
     node.until(driver.registration.exists)
     assert driver.health() == "SERVING"
     return seen == (200, "SERVING", False)
