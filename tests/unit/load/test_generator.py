@@ -11,6 +11,7 @@ import pytest
 
 from drivers.install import RUN_LABEL
 from fixtures.bench import Bench
+from fixtures.cluster import progress
 from fixtures.load.arrivals import Arrivals
 from fixtures.load.generator import Due, Pace, Sent, evenly, merged, send
 from fixtures.load.phase import MOST_LAG, Ground
@@ -63,10 +64,10 @@ def test_shares_of_several_processes_are_one_load() -> None:
     assert (pace.lag.max, pace.rate, pace.cpu) == (0.5, 1.0, 0.5)
 
 
-def ground(lag: float) -> Ground:
+def ground(lag: float, said: list[str] | None = None) -> Ground:
     late: Any = Late(lag)
     cluster: Any = Cluster()
-    return Ground(cluster, "ns", "run", Arrivals(), late)
+    return Ground(cluster, "ns", "run", Arrivals(), late, said.append if said is not None else print)
 
 
 def test_a_generator_that_fell_behind_tells_nothing_of_the_cluster() -> None:
@@ -82,6 +83,19 @@ def test_a_phase_ends_by_its_own_limit() -> None:
     assert phase.title == "filling, with claims"
     assert phase.stages["whole"].count == 5
     assert phase.stages["binding"].count == 0
+
+
+def test_long_phases_tell_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "HEARTBEAT", 0.05)
+    said: list[str] = []
+    place = ground(0, said)
+    place.seen.add("Pod", "ADDED", {"metadata": {"name": "p-0"}, "spec": {}, "status": {"phase": "Running"}}, 0.0)
+    place.phase("filling", PODS, 10, 0.2)
+    place.clear(0.2)
+    assert said[:2] == ["filling, with claims: 5 pods, 10 per second", "filling, with claims: 1 of 5 pods ran (0s)"]
+    result = next(line for line in said[2:] if "p50" in line)
+    assert result.startswith("filling, with claims: 1 of 5 pods ran, p50/p90/p99/max ")
+    assert said[-1] == "clearing 1 pods away: 1 pods and 0 claims left (0s)"
 
 
 def test_what_is_left_at_the_end_is_counted() -> None:

@@ -10,12 +10,16 @@ from drivers.install import Instance
 from fixtures.checks import check
 from fixtures.cluster.handle import ClusterHandle
 from fixtures.nodes import TAKEN_LABEL, QuietNode
+from fixtures.run.news import tell
+from fixtures.run.place import Place
 from fixtures.scene import Scene
 
 
 @check("drain.order.kept", level="core", source="GP-6", hint="nothing to do")
-def test_kept() -> None:
+def test_kept(place: Place) -> None:
     """It is kept."""
+    tell(place.news, "half of it is kept")
+    tell(place.news, "all of it is kept")
 
 
 @check("drain.order.alone", level="core", source="GP-6", hint="nothing to do")
