@@ -11,6 +11,7 @@ import pytest
 
 from fixtures.catalogue import FILE
 from fixtures.cluster.errors import ClusterError
+from fixtures.cluster.progress import Say
 from fixtures.options import OPTIONS
 from fixtures.run.interruption import interrupt_once, work_undisturbed
 from fixtures.run.place import SESSION_VARIABLE
@@ -27,14 +28,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--load", action="store_true", help="only what measures load, which wants the machine for itself")
 
 
+def session_clusters(say: Say) -> Clusters:
+    """The clusters of this session, also in its workers."""
+    return kind_clusters(Path(os.environ[SESSION_VARIABLE]), DEFAULTS["kubernetes"], DEFAULTS["node-image"], say)
+
+
 class Cluster:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.directory = Path(tempfile.mkdtemp(prefix="dra-session-"))
         os.environ[SESSION_VARIABLE] = str(self.directory)
-
-    def clusters(self) -> Clusters:
-        return kind_clusters(self.directory, DEFAULTS["kubernetes"], DEFAULTS["node-image"], self.say)
 
     def say(self, text: str) -> None:
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -50,14 +53,14 @@ class Cluster:
             load: bool = self.config.getoption("load")
             others = {entry.topology for entry in load_catalogue(FILE)} - {"scale"}
             for topology in ("scale", "standard") if load else sorted(others):
-                self.clusters().ensure(topology)
+                session_clusters(self.say).ensure(topology)
         except ClusterError as error:
             pytest.exit(str(error), returncode=2)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         work_undisturbed()
-        self.clusters().close(keep=DEFAULTS["keep"] == "always")
+        session_clusters(self.say).close(keep=DEFAULTS["keep"] == "always")
         shutil.rmtree(self.directory, ignore_errors=True)
 
 

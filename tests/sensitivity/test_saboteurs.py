@@ -20,9 +20,8 @@ from fixtures.catalogue import FILE, SUITES
 from fixtures.control_plane import tuned
 from fixtures.kube.api import Kube
 from fixtures.run.place import SESSION_VARIABLE
-from fixtures.run.topology import kind_clusters
 from reports.model import Report, load_catalogue
-from tests.sensitivity.conftest import DEFAULTS
+from tests.sensitivity.conftest import session_clusters
 
 ENTRIES = load_catalogue(FILE)
 CHECKS = [entry.id for entry in ENTRIES if entry.topology != "scale"]
@@ -132,8 +131,7 @@ def test_too_many_pods_for_one_worker_are_told_from_a_slow_controller(tmp_path: 
     """The page's other diagnosis (GP-8b). It takes more pods per second than the sizes that have a name."""
     size = tmp_path / "size.yaml"
     size.write_text("{nodes: 130, lasting: 1000, churning: 40, rounds: 1, rate: 60, swept: 1}")
-    session = Path(os.environ[SESSION_VARIABLE])
-    handle = kind_clusters(session, DEFAULTS["kubernetes"], DEFAULTS["node-image"], print).ensure("scale")
+    handle = session_clusters(print).ensure("scale")
     kube = Kube.from_kubeconfig(handle.kubeconfig, "dra-conformance/sensitivity")
     with tuned(kube, handle, {"kube-controller-manager": ONE_WORKER}):
         report, code = run_suite(tmp_path, "--dra-check=scale.diagnosis.page-rules", f"--dra-scale={size}")
