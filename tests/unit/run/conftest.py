@@ -39,7 +39,7 @@ RUNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mixed": ((), (*MIXED, "-n0")),
     "mixed in parallel": ((), (*MIXED, "-n2")),
     "healthy": (("no-end",), HEALTHY),
-    "kept": ((), (*HEALTHY, "--dra-keep=always", "--dra-check=drain.order.kept")),
+    "kept": ((), (*HEALTHY, "--dra-keep=always", "--dra-check=drain.order.kept", "-n1")),
     "deselected": ((), (*HEALTHY, "-k", "kept", "--dra-keep=on-failure")),
     "patient": ((), (*HEALTHY, "--dra-timeout-scale=2")),
     "crash": ((), ("--dra-practice=scale", "-n2")),

@@ -22,6 +22,7 @@ def test_a_kept_practice_is_conformant(start: Callable[[str], Run], how: str) ->
 def test_what_a_check_tells_meanwhile_is_said_on_the_terminal(start: Callable[[str], Run], how: str) -> None:
     run = start(how)
     lines = run.said.splitlines()
+    assert {"keeping the cluster", "deleting the cluster"} & set(lines), "on a line of its own"
     half, all_of_it = lines.index("half of it is kept"), lines.index("all of it is kept")
     assert half < all_of_it < next(n for n, line in enumerate(lines) if line.startswith("verdict: "))
     assert list(run.project.rglob("*.news")) == []
