@@ -16,6 +16,7 @@ from drivers.fake.faults.registry import dawdle, fault
 from drivers.fake.settings import Settings
 
 HEAD_START_SECONDS = 5.0
+_WATCHER = Path(__file__).with_name("watcher.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,5 +88,7 @@ class _UnregistersWhenHung(Behaviour):
 
     def on_start(self, place: Place) -> None:
         super().on_start(place)
-        command = [sys.executable, "-m", "drivers.fake.faults.watcher", str(os.getpid()), str(place.registration)]
-        self._watcher = subprocess.Popen(command, stdin=subprocess.PIPE)
+        command = [sys.executable, str(_WATCHER), str(os.getpid()), str(place.registration)]
+        self._watcher = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._watcher.stdout is not None
+        self._watcher.stdout.readline()
