@@ -16,7 +16,6 @@ from drivers.fake.faults.registry import dawdle, fault
 from drivers.fake.settings import Settings
 
 HEAD_START_SECONDS = 5.0
-_WATCHER = Path(__file__).with_name("watcher.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,8 @@ class _UnregistersWhenHung(Behaviour):
 
     def on_start(self, place: Place) -> None:
         super().on_start(place)
-        command = [sys.executable, str(_WATCHER), str(os.getpid()), str(place.registration)]
+        command = [sys.executable, "-m", "drivers.fake.faults.watcher", str(os.getpid()), str(place.registration)]
         self._watcher = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._watcher.stdout is not None
-        self._watcher.stdout.readline()
+        if not self._watcher.stdout.readline():
+            raise SystemExit("the watcher of the process did not begin (planted: unregisters-when-hung)")

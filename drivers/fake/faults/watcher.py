@@ -1,7 +1,6 @@
-"""The watcher of `unregisters-when-hung`: `python3 watcher.py PID SOCKET`, until its input ends.
+"""The watcher of `unregisters-when-hung`: `python3 -m drivers.fake.faults.watcher PID SOCKET`, until its input ends.
 
-It says a word when it has begun, and removes the socket once the process is stopped. It imports nothing of the driver:
-whoever starts it waits for that word.
+It says so when it is at work, and removes the socket once the process is stopped.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ PERIOD_SECONDS = 0.02
 def main() -> None:
     """Watch the process that the arguments name."""
     status, path = Path(f"/proc/{sys.argv[1]}/stat"), Path(sys.argv[2])
-    print("watching", flush=True)
+    print("at work", flush=True)
     while not select.select([sys.stdin], [], [], PERIOD_SECONDS)[0]:
         if status.read_text().rpartition(")")[2].split()[0] == "T":
             path.unlink(missing_ok=True)
