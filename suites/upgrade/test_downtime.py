@@ -18,6 +18,8 @@ from fixtures.workloads import Workloads
 OBSERVED = 20.0
 # The kubelet withdraws the slices of a lost driver after 30 s.
 WITHDRAWAL = 40.0
+# The kubelet looks once a second which registration sockets went; usual probes restart a hung driver later than this.
+NOTICED = 3.0
 
 
 @check(
@@ -69,6 +71,7 @@ def test_prepared_claim_starts(scene: Scene, driver: Driver, workloads: Workload
     driver.start()
 
     freeze(driver, crashed)
+    live_on(workloads, [f"first-on-{crashed}"], NOTICED)
     workloads.pod("while-hung", claims={"device": f"of-{crashed}"}, node=crashed)
     hung = refusal(workloads, "while-hung")
     if hung and not hangs(driver, crashed):

@@ -26,7 +26,7 @@ NAME = "driver-1a2b3c"
 
 
 class Cluster:
-    """Pods of a driver that are Terminating as soon as it is to leave, and gone once killed or after their time."""
+    """Pods of a driver that the kubelets begin to end once it is to leave, and that are gone after their time."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory, self.told = memory, list[str]()
@@ -35,6 +35,7 @@ class Cluster:
             memory.put({"kind": "DaemonSet", "metadata": {"name": name, "namespace": SPACE}, "spec": spec})
         for node in NODES:
             memory.put(self.pod(node))
+            self.killing(node, "Container driver failed liveness probe, will be restarted")
         memory.later = [self.terminate, self.end]
 
     @staticmethod
@@ -52,6 +53,13 @@ class Cluster:
             item = self.pod(node)
             item["metadata"]["deletionTimestamp"] = "2026"
             self.memory.put(item)
+            self.killing(node, "Stopping container driver")
+        self.told.append("ending")
+
+    def killing(self, node: str, message: str) -> None:
+        pod = self.memory.get("Pod", f"{NAME}-{node}", SPACE)
+        item: Object = {"kind": "Event", "metadata": {"name": f"killing-{node}", "namespace": SPACE}}
+        self.memory.put(item | {"involvedObject": pod["metadata"], "reason": "Killing", "message": message})
 
     def end(self) -> None:
         for node in NODES:
@@ -75,7 +83,7 @@ def driver(cluster: Cluster) -> Driver:
 
 def test_a_driver_that_vanishes_hangs_until_it_is_killed_as_it_leaves(driver: Driver, cluster: Cluster) -> None:
     vanish(driver, "node-2")
-    assert cluster.told == ["node-2 2 STOP", "node-2 2 KILL"]
+    assert cluster.told == ["node-2 2 STOP", "ending", "node-2 2 KILL"]
     assert [d.what for d in driver.disturbances] == [
         "SIGSTOP to the driver on node-2",
         "driver stopped",
@@ -116,7 +124,7 @@ def test_a_driver_whose_container_was_just_restarted_is_waited_for(
 
 def test_without_a_node_it_vanishes_from_all(driver: Driver, cluster: Cluster) -> None:
     vanish(driver)
-    assert cluster.told == ["node-1 1 STOP", "node-2 2 STOP", "node-1 1 KILL", "node-2 2 KILL"]
+    assert cluster.told == ["node-1 1 STOP", "node-2 2 STOP", "ending", "node-1 1 KILL", "node-2 2 KILL"]
     assert driver.pods() == []
 
 
