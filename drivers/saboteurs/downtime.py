@@ -66,6 +66,12 @@ SABOTEURS: tuple[Saboteur, ...] = (
         "upgrade.downtime.devices-not-reused",
         "upgrade.downtime.running-pods-survive",
         "upgrade.downtime.recovers",
+        "upgrade.seamless.new-pods-start",
+        "upgrade.seamless.running-pods-survive",
+        "upgrade.seamless.cross-version-release",
+        "upgrade.seamless.failed-rollout",
+        "upgrade.seamless.rollback",
+        "upgrade.skew.old-kubelet",
         "liveness.restart.pods-untouched",
     ),
     package(
