@@ -311,6 +311,10 @@ def test_a_scope_selects_by_name_and_fields() -> None:
             {"metadata": {"name": "s"}, "spec": {"pool": {"name": "n", "generation": 3, "resourceSliceCount": 2}}},
             "s pool n generation 3 count 2",
         ),
+        (
+            {"metadata": {"name": "e"}, "involvedObject": {"name": "p"}, "reason": "Killing", "message": "Stopping"},
+            "Killing: Stopping",
+        ),
     ],
 )
 def test_an_object_is_summed_up_in_a_few_words(item: Object, words: str) -> None:
