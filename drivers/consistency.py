@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from drivers.manifest import DriverManifest
+from drivers.manifest import DriverManifest
 
 Location = list[str | int]
 _PARTS = ("id", "namespace", "prefix")

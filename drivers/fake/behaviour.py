@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import grpc
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from drivers.fake.kube import Object
     from drivers.fake.metrics import Metrics
     from drivers.fake.pool import Plan, Pool
-    from drivers.fake.slices import SlicePublisher
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,13 @@ class Place:
     def sockets_of_others(self) -> list[Path]:
         """The sockets of this driver's other instances on the node, living and dead."""
         return [path for path in sockets.of_driver(self.settings) if path not in (self.service, self.registration)]
+
+
+class Publisher(Protocol):
+    """What publishes the node's slices."""
+
+    def delete_all(self) -> None:
+        """Delete every slice of this driver on this node."""
 
 
 class Behaviour:
@@ -130,7 +136,7 @@ class Behaviour:
     def before_stop(self) -> None:
         """The driver is told to stop, and still serves."""
 
-    def on_stop(self, publisher: SlicePublisher) -> None:
+    def on_stop(self, publisher: Publisher) -> None:
         """The driver has stopped in good order."""
 
     def metrics_text(self, metrics: Metrics) -> bytes:

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drivers.fake.behaviour import Behaviour, Place
+from drivers.fake.behaviour import Behaviour, Place, Publisher
 from drivers.fake.faults.registry import fault
 from drivers.fake.settings import Settings
 
 if TYPE_CHECKING:
     from drivers.fake.kube import Object
     from drivers.fake.pool import Plan, Pool
-    from drivers.fake.slices import SlicePublisher
 
 
 @fault("stale-slice")
@@ -53,7 +52,7 @@ class _SharedPoolName(Behaviour):
 class _DeletesSlicesOnStop(Behaviour):
     """Slices are deleted when the driver stops."""
 
-    def on_stop(self, publisher: SlicePublisher) -> None:
+    def on_stop(self, publisher: Publisher) -> None:
         super().on_stop(publisher)
         publisher.delete_all()
 
@@ -73,7 +72,7 @@ class _NoRepublishAfterWipe(Behaviour):
         again = plan.generation > 1 or (self._memory is not None and self._memory.exists())
         return replace(plan, deletes=(), updates=(), creates=()) if plan.creates and again else plan
 
-    def on_stop(self, publisher: SlicePublisher) -> None:
+    def on_stop(self, publisher: Publisher) -> None:
         super().on_stop(publisher)
         if self._memory is not None:
             self._memory.touch()

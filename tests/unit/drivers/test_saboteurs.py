@@ -14,11 +14,11 @@ import pytest
 from drivers.fake.faults import FAULTS
 from drivers.fake.meddlers import DEEDS
 from drivers.install import RUN_LABEL, Instance, render
-from drivers.manifest import load
+from drivers.loading import load
 from drivers.saboteurs import REGISTRY, Saboteur
 from drivers.saboteurs.rbac import without_templates
-from fixtures.catalogue import FILE
-from fixtures.kube.api import KINDS
+from fixtures.check.collected import FILE
+from fixtures.kube.kinds import KINDS
 from reports.model import load_catalogue
 
 Object = dict[str, Any]

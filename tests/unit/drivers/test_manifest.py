@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drivers.install import Instance, render
-from drivers.manifest import CATALOG, ManifestError, known_drivers, load
+from drivers.loading import CATALOG, ManifestError, known_drivers, load
 
 GOOD = """\
 apiVersion: dra.conformance/v1alpha1

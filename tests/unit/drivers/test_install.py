@@ -16,8 +16,8 @@ import pytest
 from jinja2 import UndefinedError
 
 from drivers.install import RUN_LABEL, Instance, archive, render
-from drivers.manifest import CATALOG, known_drivers, load
-from fixtures.kube.api import KINDS
+from drivers.loading import CATALOG, known_drivers, load
+from fixtures.kube.kinds import KINDS
 
 LONGEST_NAME = 27
 

@@ -9,7 +9,7 @@ import pytest
 
 from drivers.fake.settings import Settings
 from drivers.install import Instance
-from drivers.manifest import load
+from drivers.loading import load
 from drivers.service import Access, objects, render_unit, without_supervision
 
 ACCESS = Access("https://control-plane:6443", "certificate", "secret")
