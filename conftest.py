@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fixtures import options, run
+from fixtures import run
+from fixtures.options import options
 
-pytest_plugins = ["fixtures.stage", "fixtures.load.stage", "fixtures.personas.stage"]
+pytest_plugins = ["fixtures.plugin"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,5 +24,5 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker of checks and, when suites are run, the run itself."""
-    config.addinivalue_line("markers", "dra_check(check): one conformance check; use fixtures.checks.check")
+    config.addinivalue_line("markers", "dra_check(check): one conformance check; use fixtures.check.decorator.check")
     run.begin(config)

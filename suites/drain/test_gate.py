@@ -9,17 +9,18 @@ predicate is false. Where there is no such gate the driver stays anyway.
 
 from __future__ import annotations
 
-from fixtures.checks import check
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.drain import Drains, await_held, goes_from, held, stays_on, stays_ready_until_gone
-from fixtures.drain.cases import FOREIGN, every_case
-from fixtures.drain.gate import cordoned
-from fixtures.driver import Driver
-from fixtures.leaks import no_device_leaked
-from fixtures.nodes import QuietNode
-from fixtures.outcomes import expect
-from fixtures.scene import Scene
-from fixtures.workloads import Workloads
+from fixtures.cluster.nodes.quiet import QuietNode
+from fixtures.drain_checks.cases import FOREIGN, every_case
+from fixtures.drain_checks.gate import await_held, cordoned, goes_from, held, stays_on
+from fixtures.drain_checks.order import stays_ready_until_gone
+from fixtures.drain_checks.ways import Drains
+from fixtures.driver.driver import Driver
+from fixtures.driver.scene import Scene
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 WATCHED = 4.0
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.drain import await_held
-from fixtures.drain.removal import await_orphans_gone, await_unprepared, removed
-from fixtures.driver import Driver
-from fixtures.leaks import no_device_leaked
-from fixtures.nodes import QuietNode
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.cluster.nodes.quiet import QuietNode
+from fixtures.drain_checks.gate import await_held
+from fixtures.drain_checks.removal import await_orphans_gone, await_unprepared, removed
+from fixtures.driver.driver import Driver
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 
 @check(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.drain import Drains, await_held, end_before_they_go, stays_ready_until_gone
-from fixtures.driver import Driver
-from fixtures.leaks import no_device_leaked
-from fixtures.nodes import QuietNode
-from fixtures.outcomes import expect
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.cluster.nodes.quiet import QuietNode
+from fixtures.drain_checks.gate import await_held
+from fixtures.drain_checks.order import end_before_they_go, stays_ready_until_gone
+from fixtures.drain_checks.ways import Drains
+from fixtures.driver.driver import Driver
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 
 @check(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
+from fixtures.check.decorator import check
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.drain import Drains, await_held
-from fixtures.drain.budget import Budget
-from fixtures.driver import Driver
-from fixtures.leaks import no_device_leaked
-from fixtures.nodes import QuietNode
-from fixtures.workloads import Workloads
+from fixtures.cluster.nodes.quiet import QuietNode
+from fixtures.drain_checks.budget import Budget
+from fixtures.drain_checks.gate import await_held
+from fixtures.drain_checks.ways import Drains
+from fixtures.driver.driver import Driver
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 OBSERVED = 6.0
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.drain import Drains, await_evicted, await_held
-from fixtures.driver import Driver
-from fixtures.leaks import no_device_leaked
-from fixtures.nodes import QuietNode
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.cluster.nodes.quiet import QuietNode
+from fixtures.drain_checks.gate import await_held
+from fixtures.drain_checks.order import await_evicted
+from fixtures.drain_checks.ways import Drains
+from fixtures.driver.driver import Driver
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 OBSERVED = 15.0
 

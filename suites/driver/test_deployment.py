@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.outcomes import expect
-from fixtures.pods import is_ready
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver.driver import Driver
+from fixtures.kube.status import is_ready
 
 
 @check(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.outcomes import expect
-from fixtures.workloads import Workloads, devices_of
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.kube.allocations import devices_of
+from fixtures.workload.workloads import Workloads
 
 
 @check(

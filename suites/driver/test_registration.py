@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fixtures import pools
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.injuries import restart_kubelet
-from fixtures.nodes import QuietNode
+from fixtures.check.decorator import check
+from fixtures.cluster.nodes.quiet import QuietNode
+from fixtures.driver import pools
+from fixtures.driver.driver import Driver
+from fixtures.driver.injuries import restart_kubelet
 
 
 @check(

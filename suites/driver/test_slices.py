@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fixtures import pools
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.outcomes import expect, inconclusive
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect, inconclusive
+from fixtures.driver import pools
+from fixtures.driver.driver import Driver
 
 
 @check(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fixtures import pools
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.outcomes import expect
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver import pools
+from fixtures.driver.driver import Driver
+from fixtures.workload.workloads import Workloads
 
 
 @check(

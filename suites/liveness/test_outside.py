@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fixtures import pools
-from fixtures.checks import check
-from fixtures.injuries import remove_socket
-from fixtures.leaks import no_device_leaked
-from fixtures.service import OutsideDriver
+from fixtures.check.decorator import check
+from fixtures.driver import pools
+from fixtures.driver.injuries import remove_socket
+from fixtures.liveness.service import OutsideDriver
+from fixtures.workload.leaks import no_device_leaked
 
 
 @check(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fixtures.answers import INJURIES, unnoticed
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.outcomes import expect
-from fixtures.probes import liveness_problems
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver.driver import Driver
+from fixtures.liveness.answers import INJURIES, unnoticed
+from fixtures.liveness.probes import liveness_problems
 
 
 @check(

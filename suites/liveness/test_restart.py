@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from fixtures import pools
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.holdings import holding, losses
-from fixtures.injuries import freeze, kill, remove_socket, restart_kubelet
-from fixtures.leaks import no_device_leaked
-from fixtures.nodes import QuietNode
-from fixtures.outcomes import expect
-from fixtures.probes import await_ready, await_restart, promise
-from fixtures.sockets import await_socket
-from fixtures.steadiness import burden, steadiness
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.cluster.nodes.quiet import QuietNode
+from fixtures.driver import pools
+from fixtures.driver.driver import Driver
+from fixtures.driver.injuries import freeze, kill, remove_socket, restart_kubelet
+from fixtures.driver.sockets import await_socket
+from fixtures.liveness.probes import await_ready, await_restart, promise
+from fixtures.liveness.steadiness import burden, steadiness
+from fixtures.workload.holdings import holding, losses
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 
 @check(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver.scene import Scene
 from fixtures.kube.discovery import Served
-from fixtures.outcomes import expect
-from fixtures.personas import Persona, reviews, users
-from fixtures.scene import Scene
+from fixtures.rbac.personas import reviews, users
+from fixtures.rbac.personas.identities import Persona
 
 
 @check(

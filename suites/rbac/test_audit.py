@@ -5,10 +5,11 @@ Expected are Kubernetes' own components, the driver under test, and whom the opt
 
 from __future__ import annotations
 
-from fixtures.audit import Audit, admin_access, findings, table, unexpected
-from fixtures.checks import check
-from fixtures.outcomes import expect
-from fixtures.scene import Scene
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver.scene import Scene
+from fixtures.rbac.audit import admin_access, findings
+from fixtures.rbac.audit.audit import Audit, table, unexpected
 
 
 @check(

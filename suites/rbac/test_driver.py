@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.driver import Driver
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect, inconclusive
+from fixtures.driver.driver import Driver
+from fixtures.driver.scene import Scene
 from fixtures.kube.discovery import Served
-from fixtures.outcomes import expect, inconclusive
-from fixtures.personas import claim_status, driver_rights, refused, slices
-from fixtures.personas.identities import driver_nowhere, driver_on
-from fixtures.scene import Scene
-from fixtures.workloads import Workloads
+from fixtures.rbac.personas import claim_status, driver_rights, slices
+from fixtures.rbac.personas.attempts import refused
+from fixtures.rbac.personas.identities import driver_nowhere, driver_on
+from fixtures.workload.workloads import Workloads
 
 Api = tuple[Served, ...]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from drivers.install import Instance
-from fixtures.checks import check
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect, inconclusive
 from fixtures.cluster.handle import ClusterHandle
+from fixtures.driver.scene import Scene
 from fixtures.kube.discovery import Served
-from fixtures.outcomes import expect, inconclusive
-from fixtures.personas import slices
-from fixtures.personas.identities import kubelet
-from fixtures.scene import Scene
+from fixtures.rbac.personas import slices
+from fixtures.rbac.personas.identities import kubelet
 
 
 @check(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect, not_applicable
 from fixtures.kube.discovery import Served
-from fixtures.outcomes import expect, not_applicable
-from fixtures.personas import Persona, granted, reviews, users
+from fixtures.rbac.personas import reviews, users
+from fixtures.rbac.personas.attempts import granted
+from fixtures.rbac.personas.identities import Persona
 
 Api = tuple[Served, ...]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
 from fixtures.kube.discovery import Served
-from fixtures.outcomes import expect
-from fixtures.personas import Persona, granted, refused, users
-from fixtures.personas.attempts import WRITES
+from fixtures.rbac.personas import users
+from fixtures.rbac.personas.attempts import WRITES, granted, refused
+from fixtures.rbac.personas.identities import Persona
 
 
 @check(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fixtures.checks import check
-from fixtures.load import bottleneck
-from fixtures.load.prepared import Prepared
-from fixtures.load.started import Started
-from fixtures.outcomes import expect
-from fixtures.scene import Scene
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver.scene import Scene
+from fixtures.scale import bottleneck
+from fixtures.scale.prepared import Prepared
+from fixtures.scale.started import Started
 from reports.model import Measurement
 
 

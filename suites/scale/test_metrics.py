@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.outcomes import expect
-from fixtures.page_metrics import missing
-from fixtures.scene import Scene
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver.driver import Driver
+from fixtures.driver.scene import Scene
+from fixtures.scale.page_metrics import missing
+from fixtures.workload.workloads import Workloads
 
 
 @check(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.load import baseline, cost, diagnosis, thresholds
-from fixtures.load.loads import Loads
-from fixtures.outcomes import expect
-from fixtures.scene import Scene
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver.scene import Scene
+from fixtures.scale import baseline, cost, diagnosis, thresholds
+from fixtures.scale.loads import Loads
 
 SIMULATED = ("simulated-nodes",)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from fixtures import pools
-from fixtures.absence import held_by, keep_devices, leave_with_devices, refusal
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.injuries import freeze, hangs, thaw, vanish
-from fixtures.leaks import no_device_leaked
-from fixtures.moments import Moments
-from fixtures.nodes import kubelet_version
-from fixtures.outcomes import expect, inconclusive
-from fixtures.scene import Scene
-from fixtures.survival import crash_containers, live_on
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect, inconclusive
+from fixtures.cluster.nodes.shell import kubelet_version
+from fixtures.driver import pools
+from fixtures.driver.driver import Driver
+from fixtures.driver.injuries import freeze, hangs, thaw, vanish
+from fixtures.driver.scene import Scene
+from fixtures.upgrade.absence import held_by, keep_devices, leave_with_devices, refusal
+from fixtures.upgrade.moments import Moments
+from fixtures.upgrade.survival import crash_containers, live_on
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 OBSERVED = 20.0
 # The kubelet withdraws the slices of a lost driver after 30 s.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from fixtures.absence import await_withdrawn
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.gaps import sweep
-from fixtures.injuries import vanish
-from fixtures.leaks import no_device_leaked
-from fixtures.moments import Moments
-from fixtures.scene import Scene
-from fixtures.siblings import Siblings
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.driver.driver import Driver
+from fixtures.driver.injuries import vanish
+from fixtures.driver.scene import Scene
+from fixtures.upgrade.absence import await_withdrawn
+from fixtures.upgrade.gaps import sweep
+from fixtures.upgrade.moments import Moments
+from fixtures.upgrade.siblings import Siblings
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 SOON = 5.0
 # Until the DaemonSet may run pods again; the driver serves some seconds later.

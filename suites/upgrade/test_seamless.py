@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from fixtures import pools
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.leaks import no_device_leaked
-from fixtures.outcomes import expect
-from fixtures.overlaps import overlap_problems, roll_out_step_by_step
-from fixtures.rollouts import roll_out
-from fixtures.scene import Scene
-from fixtures.streams import roll_out_under_load
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver import pools
+from fixtures.driver.driver import Driver
+from fixtures.driver.scene import Scene
+from fixtures.upgrade.overlaps import overlap_problems, roll_out_step_by_step
+from fixtures.upgrade.rollouts import roll_out
+from fixtures.upgrade.streams import roll_out_under_load
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 # On top of twice the slowest of before: a busy machine is not so uneven, and a failed prepare costs 60 to 90 s.
 ALLOWANCE = 20.0

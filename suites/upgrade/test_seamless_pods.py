@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.device_health import health_of
-from fixtures.driver import Driver
-from fixtures.flight import roll_out_in_flight
-from fixtures.holdings import holding, losses
-from fixtures.leaks import no_device_leaked
-from fixtures.outcomes import expect
-from fixtures.releases import release
-from fixtures.rollouts import roll_out
-from fixtures.scene import Scene
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver.driver import Driver
+from fixtures.driver.scene import Scene
+from fixtures.upgrade.device_health import health_of
+from fixtures.upgrade.flight import roll_out_in_flight
+from fixtures.upgrade.releases import release
+from fixtures.upgrade.rollouts import roll_out
+from fixtures.workload.holdings import holding, losses
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 # On top of twice the time of before: a busy machine is not so uneven.
 ALLOWANCE = 20.0

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from fixtures import pools
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.leaks import no_device_leaked
-from fixtures.outcomes import expect
-from fixtures.releases import release
-from fixtures.rollouts import begin_failing, broken_versions, roll_back, roll_out
-from fixtures.scene import Scene
-from fixtures.streams import start_on_each_node
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver import pools
+from fixtures.driver.driver import Driver
+from fixtures.driver.scene import Scene
+from fixtures.upgrade.releases import release
+from fixtures.upgrade.rollouts import begin_failing, broken_versions, roll_back, roll_out
+from fixtures.upgrade.streams import start_on_each_node
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 
 @check(

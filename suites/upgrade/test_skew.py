@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.driver import Driver
-from fixtures.leaks import no_device_leaked
-from fixtures.node_by_node import appearances, how_it_went, lacks
-from fixtures.outcomes import expect
-from fixtures.rollouts import roll_out
-from fixtures.scene import Scene
-from fixtures.workloads import Workloads
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver.driver import Driver
+from fixtures.driver.scene import Scene
+from fixtures.upgrade.node_by_node import appearances, how_it_went, lacks
+from fixtures.upgrade.rollouts import roll_out
+from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.workloads import Workloads
 
 
 @check(

@@ -19,15 +19,15 @@ import pytest
 import tenacity
 import yaml
 
-from fixtures.catalogue import SUITES
+from fixtures.check.collected import SUITES
 from fixtures.cluster.commands import Argv, CommandError, Commands
 from fixtures.cluster.engine import find_engine
-from fixtures.cluster.kind_config import DEVICE_LABEL, NodePlan, kind_config
+from fixtures.cluster.kind.config import DEVICE_LABEL, NodePlan, kind_config
+from fixtures.cluster.kind.readiness import CONTROL_PLANE_LABEL, wait_until_ready
 from fixtures.cluster.node_image.choice import NodeImage, choose_node_image
 from fixtures.cluster.node_image.versions import KUBERNETES_DEFAULT
-from fixtures.cluster.readiness import CONTROL_PLANE_LABEL, wait_until_ready
-from fixtures.kube import Kube
-from fixtures.kube.api import ApiError
+from fixtures.kube.api import Kube
+from fixtures.kube.patience import ApiError
 from fixtures.kube.waits import Scope, wait_for
 from reports.model import Report
 

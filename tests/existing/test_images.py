@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from drivers.images import images_of
 from drivers.install import RUN_LABEL
-from drivers.manifest import load
-from fixtures.images import needed
-from fixtures.kube.api import TRANSIENT, WatchExpired
+from drivers.loading import load
+from fixtures.cluster.images import needed
+from fixtures.kube.api import WatchExpired
+from fixtures.kube.patience import TRANSIENT
 
 if TYPE_CHECKING:
     from tests.existing.conftest import ByHand, Suite

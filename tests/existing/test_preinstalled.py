@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from drivers.install import RUN_LABEL, Instance, render
-from drivers.manifest import load
-from fixtures.cluster.kind_config import DEVICE_LABEL
+from drivers.loading import load
+from fixtures.cluster.kind.config import DEVICE_LABEL
+from fixtures.kube.namespaces import namespace_object
 from fixtures.kube.timeouts import Timeouts
 from fixtures.kube.waits import Scope, wait_for
-from fixtures.namespaces import namespace_object
 
 if TYPE_CHECKING:
     from tests.existing.conftest import ByHand, Everything, Suite

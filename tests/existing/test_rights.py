@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from fixtures.catalogue import SUITES
-from fixtures.personas.identities import token
+from fixtures.check.collected import SUITES
+from fixtures.rbac.personas.identities import token
 from fixtures.rights.right import RBAC
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from drivers.install import RUN_LABEL
-from fixtures.catalogue import FILE
-from fixtures.cluster.run_lock import NAME, NAMESPACE
+from fixtures.check.collected import FILE
+from fixtures.cluster.existing.run_lock import NAME, NAMESPACE
 from fixtures.kube.waits import Scope, wait_for
 from reports.model import load_catalogue
 

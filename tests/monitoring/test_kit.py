@@ -15,9 +15,8 @@ import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from fixtures import page_metrics
-from fixtures.load import thresholds
-from fixtures.load.sizes import SIZES
+from fixtures.options.sizes import SIZES
+from fixtures.scale import page_metrics, thresholds
 from tests.monitoring.conftest import Promtool
 from tests.monitoring.recordings import rule_test
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.catalogue import FILE
+from fixtures.check.collected import FILE
 from fixtures.cluster.errors import ClusterError
+from fixtures.cluster.kind.settings import ClusterSettings
 from fixtures.cluster.progress import Say
-from fixtures.options import OPTIONS
+from fixtures.options.options import OPTIONS
 from fixtures.run.interruption import interrupt_once, work_undisturbed
 from fixtures.run.place import SESSION_VARIABLE
 from fixtures.run.topology import Clusters, kind_clusters
@@ -30,7 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def session_clusters(say: Say) -> Clusters:
     """The clusters of this session, also in its workers."""
-    return kind_clusters(Path(os.environ[SESSION_VARIABLE]), DEFAULTS["kubernetes"], DEFAULTS["node-image"], say)
+    settings = ClusterSettings(DEFAULTS["kubernetes"], DEFAULTS["node-image"])
+    return kind_clusters(Path(os.environ[SESSION_VARIABLE]), settings, say)
 
 
 class Cluster:

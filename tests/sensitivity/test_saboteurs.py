@@ -16,8 +16,8 @@ import pytest
 import tenacity
 
 from drivers.saboteurs import REGISTRY, Saboteur
-from fixtures.catalogue import FILE, SUITES
-from fixtures.control_plane import tuned
+from fixtures.check.collected import FILE, SUITES
+from fixtures.cluster.control_plane import tuned
 from fixtures.kube.api import Kube
 from fixtures.run.place import SESSION_VARIABLE
 from reports.model import Report, load_catalogue

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from kubernetes.dynamic import exceptions
 
-from fixtures.kube import Gone, Kube, Refused
+from fixtures.kube.api import Gone, Kube, Refused
 
 Object = dict[str, Any]
 Key = tuple[str, str | None, str]

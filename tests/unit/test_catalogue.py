@@ -6,9 +6,10 @@ import pytest
 import yaml
 
 from drivers.saboteurs import REGISTRY
-from fixtures.catalogue import FILE, checks, text
-from fixtures.cluster.existing import CAPABILITIES as ANYWHERE
-from fixtures.cluster.existing import TOPOLOGY
+from fixtures.catalogue import text
+from fixtures.check.collected import FILE, checks
+from fixtures.cluster.existing.cluster import CAPABILITIES as ANYWHERE
+from fixtures.cluster.existing.cluster import TOPOLOGY
 from reports.model import CatalogueEntry, load_catalogue
 
 CLAUSES = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.catalogue import FILE
+from fixtures.check.collected import FILE
 from reports.model import load_catalogue
 
 ROOT = FILE.parents[1]

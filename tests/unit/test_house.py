@@ -1,9 +1,12 @@
-"""The rules of the house: who knows whom, how long a module is, and what a suite never does."""
+"""The rules of the house: which room knows which, how long a module is, and what a suite never does."""
 
 from __future__ import annotations
 
 import ast
 import functools
+import graphlib
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +22,29 @@ KNOWS = {
     "drivers": {"drivers"},
     "reports": {"reports"},
 }
+# The rooms of `fixtures`, from the ground up, in steps: a module imports from its own room or from a lower step, never
+# from above or beside it. Imports inside functions and under TYPE_CHECKING count.
+STEPS = (
+    # the ground
+    ("check",),
+    ("kube",),
+    ("cluster", "recorder"),
+    ("options",),
+    # a thing acted on
+    ("driver",),
+    ("workload",),
+    # a practice
+    ("rbac", "upgrade", "liveness", "drain", "scale"),
+    ("drain_checks",),
+    # a run
+    ("rights",),
+    ("plan", "incluster"),
+    ("doctor",),
+    ("run",),
+    # what is asked for by name: the shared pytest fixtures and the commands
+    ("plugin", "bench", "images", "catalogue"),
+)
+HEIGHT = {room: height for height, step in enumerate(STEPS) for room in step}
 MODULES = sorted(
     path.relative_to(ROOT)
     for room in ROOMS
@@ -62,6 +88,49 @@ def test_a_room_knows_only_those_below_it(room: str) -> None:
     assert not strangers
 
 
+@pytest.mark.parametrize("room", HEIGHT)
+def test_a_room_of_the_fixtures_knows_only_lower_ones(room: str) -> None:
+    strangers = [
+        f"{module} imports {name}"
+        for module in modules_of["fixtures"]
+        if module.parts[1].removesuffix(".py") == room
+        for name in imports(module)
+        if (known := (*name.split("."), "")[1]) in HEIGHT and name.startswith("fixtures.")
+        if known != room and HEIGHT[known] >= HEIGHT[room]
+    ]
+    assert not strangers
+
+
+def test_every_module_of_the_fixtures_lies_in_a_room() -> None:
+    rooms = {module.parts[1].removesuffix(".py") for module in modules_of["fixtures"]} - {"__init__"}
+    assert rooms == HEIGHT.keys()
+    assert sum(len(module.parts) == 2 for module in modules_of["fixtures"]) <= 5
+
+
+def test_no_module_knows_itself_by_way_of_others() -> None:
+    paths = {".".join(module.with_suffix("").parts).removesuffix(".__init__"): module for module in MODULES}
+    known = {
+        name: {m for found in imports(module) for m in (found, found.rpartition(".")[0]) if m in paths and m != name}
+        for name, module in paths.items()
+        if module.parts[0] in KNOWS
+    }
+    for name, found in known.items():  # a package is named whenever one of its modules is
+        known[name] = {m for m in found if not any(other.startswith(f"{m}.") for other in found)}
+    assert list(graphlib.TopologicalSorter(known).static_order())
+
+
+def test_the_drain_is_a_tool_of_its_own() -> None:
+    loaded = {name for name in _loaded_by("fixtures.drain.__main__") if name.startswith(("fixtures.", "drivers"))}
+    assert {name.split(".")[1] for name in loaded} == {"check", "drain", "kube"}
+    assert len(loaded) <= 16
+
+
+def _loaded_by(module: str) -> list[str]:
+    script = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
 @pytest.mark.parametrize("module", modules_of["suites"], ids=str)
 def test_a_suite_leaves_the_how_to_fixtures(module: Path) -> None:
     tools = {"kubernetes", "subprocess", "grpc", "socket", "urllib3", "requests", "threading", "os", "asyncio"}
@@ -93,4 +162,4 @@ def test_a_package_says_what_it_is_for(room: str) -> None:
 
 def test_the_rules_look_at_something() -> None:
     assert all(modules_of[room] for room in ROOMS)
-    assert "fixtures.checks.check" in set(imports(Path("suites/rbac/test_operator.py")))
+    assert "fixtures.check.decorator.check" in set(imports(Path("suites/rbac/test_operator.py")))

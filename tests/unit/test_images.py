@@ -9,8 +9,9 @@ import pytest
 
 from drivers.images import containers, images_of, mirror, mirrored
 from drivers.install import Instance, render
-from drivers.manifest import known_drivers, load
+from drivers.loading import known_drivers, load
 from fixtures import images
+from fixtures.cluster.images import needed
 from fixtures.cluster.node_image.versions import BUSYBOX_IMAGE
 
 MIRROR = "registry.example.com:5000/mirror"
@@ -55,7 +56,7 @@ def test_a_driver_is_installed_from_the_mirror_and_its_images_are_listed(driver:
     manifest = load(driver)
     installed = render(Instance(manifest, "1", "run", "1", {}, registry=MIRROR))
     assert images_of(installed)
-    assert images_of(installed) <= {mirrored(image, MIRROR) for image in images.needed(manifest)}
+    assert images_of(installed) <= {mirrored(image, MIRROR) for image in needed(manifest)}
 
 
 def test_the_list_has_each_image_with_the_name_that_a_run_uses(capsys: pytest.CaptureFixture[str]) -> None:

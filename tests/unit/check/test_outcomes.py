@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from _pytest.outcomes import Skipped
 
-from fixtures.outcomes import CheckFailed, Said, expect, inconclusive, not_applicable
+from fixtures.check.outcomes import CheckFailed, Said, expect, inconclusive, not_applicable
 
 
 def test_what_holds_is_passed_over() -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import RUN_LABEL
-from fixtures.agents import NAME, Agents, AgentShell, answering
 from fixtures.cluster.handle import ClusterHandle
+from fixtures.cluster.nodes.agents import NAME, Agents, AgentShell, answering
+from fixtures.cluster.nodes.shell import EXEC_LIMIT, DockerShell, NodeShellError
+from fixtures.cluster.nodes.shells import shells_on
 from fixtures.kube.exec import Done, Unheard
-from fixtures.nodes import EXEC_LIMIT, DockerShell, NodeShellError
-from fixtures.shells import shells_on
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -66,7 +66,7 @@ def test_an_agent_that_comes_up_later_is_waited_for(agents: Agents, memory: Memo
 def test_an_agent_that_does_not_come_up_is_an_error_of_the_shell(
     agents: Agents, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fixtures.agents._UP_LIMIT", 1e-9)
+    monkeypatch.setattr("fixtures.cluster.nodes.agents._UP_LIMIT", 1e-9)
     memory.put(agent("a", waiting={"reason": "ImagePullBackOff"}))
     with pytest.raises(NodeShellError, match=r"no agent runs on a: .*ImagePullBackOff"):
         agents.pod_on("a")
@@ -85,7 +85,7 @@ def test_a_silent_stream_is_given_up_for_another_and_the_script_keeps_its_number
             raise Unheard(f"no end within {limit:.0f} s")
         return Done(0, "out", "")
 
-    monkeypatch.setattr("fixtures.agents.execute", silent_twice)
+    monkeypatch.setattr("fixtures.cluster.nodes.agents.execute", silent_twice)
     assert agents.ask("a", "true") == Done(0, "out", "")
     numbers, limits = {number for number, _ in asked}, [limit for _, limit in asked]
     assert len(numbers) == 1

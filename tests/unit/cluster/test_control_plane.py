@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fixtures import control_plane
+from fixtures.check.outcomes import CheckFailed
+from fixtures.cluster import control_plane
 from fixtures.kube.waits import Scope
-from fixtures.outcomes import CheckFailed
 
 MANIFEST = "spec:\n  containers:\n  - command:\n    - kube-scheduler\n    - --bind-address=0.0.0.0\n"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fixtures import polls
 from fixtures.cluster import engine
 from fixtures.cluster.errors import ClusterError
+from fixtures.kube import polls
 
 WRAPPER = Path(engine.__file__).with_name("runc_without_sys_resource.sh")
 

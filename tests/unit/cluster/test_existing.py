@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fixtures.agents import Agents
-from fixtures.cluster import existing
 from fixtures.cluster.errors import ClusterError
-from fixtures.cluster.existing import ExistingCluster, ExistingSettings
-from fixtures.cluster.kubeconfig import Access
-from fixtures.kube import Kube
-from fixtures.nodes import NodeShellError
+from fixtures.cluster.existing import cluster as module
+from fixtures.cluster.existing.cluster import ExistingCluster, ExistingSettings
+from fixtures.cluster.existing.kubeconfig import Access
+from fixtures.cluster.nodes.agents import Agents
+from fixtures.cluster.nodes.shell import NodeShellError
+from fixtures.kube.api import Kube
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -45,9 +45,9 @@ class World:
 @pytest.fixture
 def world(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     access = Access("dev", "https://dev:6443", tmp_path / "kubeconfig")
-    monkeypatch.setattr(existing, "single_out", lambda *_: access)
-    monkeypatch.setattr(existing, "version_of", lambda _: "1.37.2")
-    monkeypatch.setattr(existing, "require_v1", lambda *_: None)
+    monkeypatch.setattr(module, "single_out", lambda *_: access)
+    monkeypatch.setattr(module, "version_of", lambda _: "1.37.2")
+    monkeypatch.setattr(module, "require_v1", lambda *_: None)
     monkeypatch.setattr(Kube, "from_kubeconfig", lambda *_: memory)
     monkeypatch.setattr(Agents, "refusal", lambda _: None)
     return World(memory, tmp_path)
@@ -107,7 +107,7 @@ def test_whether_kubelets_can_be_restarted_is_seen_on_the_nodes(
         asked.append(script)
         return restarts
 
-    monkeypatch.setattr(existing, "answering", answering)
+    monkeypatch.setattr(module, "answering", answering)
     assert world.cluster(disruptive=True).ensure("standard").capabilities == found
     assert asked == ["systemctl is-active --quiet kubelet"]
     assert world.said[0].endswith("nodes may be disturbed")
@@ -117,7 +117,7 @@ def test_agents_that_do_not_work_are_told_before_the_run(world: World, monkeypat
     def broken(*_: object) -> bool:
         raise NodeShellError("no agent runs on a: ImagePullBackOff")
 
-    monkeypatch.setattr(existing, "answering", broken)
+    monkeypatch.setattr(module, "answering", broken)
     cluster = world.cluster(disruptive=True)
     with pytest.raises(ClusterError) as caught:
         cluster.ensure("standard")
@@ -143,7 +143,7 @@ def test_what_cannot_be_taken_out_is_told(
     def away(*_: object) -> list[str]:
         raise problem(world)
 
-    monkeypatch.setattr(existing, "remove_leftovers", away)
+    monkeypatch.setattr(module, "remove_leftovers", away)
     (left,) = cluster.close(keep=True)
     assert left.startswith(f"some of what has the label of run r1: {told}")
     assert not (world.session / "existing").exists()

@@ -9,8 +9,8 @@ import pytest
 
 from fixtures.cluster import host
 from fixtures.cluster.errors import ClusterError
-from fixtures.cluster.kind import KindLife
-from fixtures.cluster.records import Make, Owner, Record
+from fixtures.cluster.kind.life import KindLife
+from fixtures.cluster.kind.records import Make, Owner, Record
 
 DOCKER = """\
 #!/bin/sh

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from fixtures.cluster.handle import Role
-from fixtures.cluster.kind_config import DEVICE_LABEL, ROOM_LABEL, SEAMLESS_LABEL, NodePlan, kind_config
+from fixtures.cluster.kind.config import DEVICE_LABEL, ROOM_LABEL, SEAMLESS_LABEL, NodePlan, kind_config
+from fixtures.cluster.kind.settings import SCALE
 from fixtures.cluster.node_image.versions import KUBERNETES_SERVED
-from fixtures.cluster.settings import SCALE
 
 ROLES: tuple[Role, ...] = ("control-plane", "worker", "spare")
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from fixtures.cluster.errors import ClusterError
-from fixtures.cluster.kubeconfig import Access, single_out
+from fixtures.cluster.existing.kubeconfig import Access, single_out
 
 
 def config(*names: str, current: str = "", **parts: Any) -> dict[str, Any]:

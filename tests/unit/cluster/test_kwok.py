@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from fixtures.cluster import kwok
 from fixtures.cluster.commands import CommandError
 from fixtures.cluster.errors import ClusterError
-from fixtures.load.pods import LASTS
+from fixtures.cluster.kind import kwok
+from fixtures.scale.pods import LASTS
 
 
 class Engine:

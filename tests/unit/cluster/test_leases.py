@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.leases import alone, shared, taken
+from fixtures.cluster.leases import alone, shared, taken
 
 LONG = 20.0
 SHORT = 0.3
@@ -21,7 +21,7 @@ NODES = ["a", "b", "c"]
 HOLD = """
 import sys
 from pathlib import Path
-from fixtures.leases import {how}
+from fixtures.cluster.leases import {how}
 with {how}(Path(sys.argv[1]){more}):
     print("held", flush=True)
     sys.stdin.read()
@@ -136,7 +136,7 @@ def test_a_lease_holds_between_processes_and_ends_with_its_holder(
     tmp_path: Path, start: Start, how: str, more: str
 ) -> None:
     command = [sys.executable, "-c", HOLD.format(how=how, more=more), str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:

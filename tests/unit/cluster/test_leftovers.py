@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import RUN_LABEL
-from fixtures.cluster import leftovers
-from fixtures.cluster.leftovers import remove_leftovers
-from fixtures.cluster.run_lock import NAMESPACE
+from fixtures.cluster.existing import leftovers
+from fixtures.cluster.existing.leftovers import remove_leftovers
+from fixtures.cluster.existing.run_lock import NAMESPACE
+from fixtures.cluster.nodes.quiet import TAKEN_LABEL
 from fixtures.kube.api import Refused
-from fixtures.nodes import TAKEN_LABEL
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

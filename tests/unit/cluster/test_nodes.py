@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fixtures import agents, nodes
-from fixtures.agents import Agents, AgentShell
-from fixtures.kube import Kube
+from fixtures.cluster.nodes import agents
+from fixtures.cluster.nodes import shell as module
+from fixtures.cluster.nodes.agents import Agents, AgentShell
+from fixtures.cluster.nodes.shell import DockerShell, NodeShell, NodeShellError
+from fixtures.kube.api import Kube
 from fixtures.kube.exec import Done, Unheard
-from fixtures.nodes import DockerShell, NodeShell, NodeShellError
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -140,7 +141,7 @@ def test_a_failing_script_tells_node_code_and_output(shell: NodeShell) -> None:
 
 
 def test_a_script_without_end_is_an_error_of_the_shell(shell: NodeShell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "EXEC_LIMIT", 0.1)
+    monkeypatch.setattr(module, "EXEC_LIMIT", 0.1)
     monkeypatch.setattr(Agents, "ask", partialmethod(Agents.ask, limit=0.1))
     with pytest.raises(NodeShellError, match=r"on node-1: no end within \d(\.1)? s"):
         shell.run("exec sleep 3")

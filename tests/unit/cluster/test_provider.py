@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.cluster import provider
-from fixtures.cluster.kind_config import NodePlan
+from fixtures.cluster.kind import provider
+from fixtures.cluster.kind.config import NodePlan
+from fixtures.cluster.kind.records import Owner
+from fixtures.cluster.kind.settings import SCALE, SKEW, STANDARD, ClusterSettings, Topology
 from fixtures.cluster.node_image.choice import NodeImage
-from fixtures.cluster.records import Owner
-from fixtures.cluster.settings import SCALE, SKEW, STANDARD, ClusterSettings, Topology
 
 IMAGE = NodeImage("node:1", "1.35.4", "sha256:1", Path("/kind"), Path("/kubectl"), False)
 

@@ -14,8 +14,8 @@ from kubernetes.config import ConfigException
 from kubernetes.dynamic import exceptions
 
 from fixtures.cluster.errors import ClusterError
-from fixtures.cluster.kubeconfig import Access
-from fixtures.cluster.reached import explained, require_v1, version_of
+from fixtures.cluster.existing.kubeconfig import Access
+from fixtures.cluster.existing.reached import explained, require_v1, version_of
 from fixtures.kube.api import Gone, Kube
 
 ACCESS = Access("dev", "https://dev:6443", Path("kubeconfig"))

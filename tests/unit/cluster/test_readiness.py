@@ -3,7 +3,7 @@
 import pytest
 
 from fixtures.cluster.handle import Role
-from fixtures.cluster.readiness import role_of
+from fixtures.cluster.kind.readiness import role_of
 
 
 @pytest.mark.parametrize(

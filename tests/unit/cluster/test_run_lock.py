@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import RUN_LABEL
-from fixtures.cluster import run_lock
 from fixtures.cluster.errors import ClusterError
-from fixtures.cluster.run_lock import NAME, NAMESPACE, RunLock
+from fixtures.cluster.existing import run_lock
+from fixtures.cluster.existing.run_lock import NAME, NAMESPACE, RunLock
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fixtures.cluster.errors import ClusterError
+from fixtures.cluster.existing.selected import nodes_of
 from fixtures.cluster.handle import ClusterHandle, Node
-from fixtures.cluster.selected import nodes_of
 
 Object = dict[str, Any]
 GPU = {"gpu": "true"}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fixtures.cluster.kind_config import minor_of
-from fixtures.cluster.settings import SKEW, STANDARD, ClusterSettings
+from fixtures.cluster.kind.config import minor_of
+from fixtures.cluster.kind.settings import SKEW, STANDARD, ClusterSettings
 
 
 def test_run_chooses_for_the_standard_topology() -> None:

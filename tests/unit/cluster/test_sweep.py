@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.cluster import host, sweep
-from fixtures.cluster.records import Make, Owner, Record, clusters_directory, read_record
+from fixtures.cluster import host
+from fixtures.cluster.kind import sweep
+from fixtures.cluster.kind.records import Make, Owner, Record, clusters_directory, read_record
 
 MAKE = Make(topology="standard", kubernetes="1.37.2", recipe="abc")
 DEAD = Owner(pid=1, started=-1, boot=host.boot_id(), pid_namespace=host.pid_namespace())

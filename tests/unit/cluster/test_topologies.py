@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.cluster import topologies
 from fixtures.cluster.errors import ClusterError
 from fixtures.cluster.handle import ClusterHandle, Node
-from fixtures.cluster.records import Make, Owner, Record, read_record
-from fixtures.cluster.settings import ClusterSettings, Topology
-from fixtures.cluster.topologies import Topologies
+from fixtures.cluster.kind import topologies
+from fixtures.cluster.kind.records import Make, Owner, Record, read_record
+from fixtures.cluster.kind.settings import ClusterSettings, Topology
+from fixtures.cluster.kind.topologies import Topologies
 
 HANDLE = ClusterHandle(
     topology="standard",

@@ -12,19 +12,22 @@ import pytest
 import urllib3.exceptions
 
 from drivers.install import RUN_LABEL
-from drivers.manifest import load
-from fixtures import doctor, metrics
-from fixtures.catalogue import checks
+from drivers.loading import load
+from fixtures import doctor
+from fixtures.check.collected import checks
+from fixtures.cluster import component_metrics
 from fixtures.cluster.errors import ClusterError
+from fixtures.cluster.existing.kubeconfig import Access
 from fixtures.cluster.handle import ClusterHandle, Node
-from fixtures.cluster.kubeconfig import Access
+from fixtures.cluster.nodes.quiet import TAKEN_LABEL
 from fixtures.doctor import driver, gates, leftovers, rights, trial, versions
 from fixtures.doctor.finding import Finding, fail, ok, text, warn
+from fixtures.kube import metrics
 from fixtures.kube.api import Kube, Refused
-from fixtures.nodes import TAKEN_LABEL
-from fixtures.offers import foreseen
-from fixtures.options import OPTIONS, Options, parse
-from fixtures.rights import Right, Table
+from fixtures.options.options import OPTIONS, Options, parse
+from fixtures.plan.offers import foreseen
+from fixtures.rights.right import Right
+from fixtures.rights.table import Table
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -139,7 +142,7 @@ def test_gates_that_differ_are_named_with_who_has_them(monkeypatch: pytest.Monke
     on = metric(DynamicResourceAllocation=1, DRAExtendedResource=1, Unrelated=1)
     kubelets = {node.name: f"/api/v1/nodes/{node.name}/proxy/metrics" for node in HANDLE.nodes}
     kube = Pages({"/metrics": on, **dict.fromkeys(kubelets.values(), on)})
-    monkeypatch.setattr(metrics, "control_plane", lambda *_: metrics.Scrape(on))
+    monkeypatch.setattr(component_metrics, "control_plane", lambda *_: metrics.Scrape(on))
     (same,) = gates.examine(kube, HANDLE)
     components = "kube-apiserver, kube-controller-manager, kube-scheduler, 3 kubelets"
     assert same == ok("gates", f"those of DRA are the same in {components}")
@@ -160,7 +163,7 @@ def test_components_that_cannot_be_asked_are_named(monkeypatch: pytest.MonkeyPat
     on = metric(DynamicResourceAllocation=1)
     kubelets = {f"/api/v1/nodes/{node.name}/proxy/metrics": on for node in HANDLE.nodes}
     kube = Pages({"/metrics": urllib3.exceptions.HTTPError("no route"), **kubelets})
-    monkeypatch.setattr(metrics, "control_plane", refuse)
+    monkeypatch.setattr(component_metrics, "control_plane", refuse)
     same, silent = gates.examine(kube, HANDLE)
     assert same.level == "OK"
     assert silent.level == "WARN"

@@ -14,7 +14,7 @@ from fixtures.cluster import host as place
 from fixtures.cluster.node_image import bake
 from fixtures.doctor import host
 from fixtures.doctor.finding import ok
-from fixtures.options import OPTIONS, Options, parse
+from fixtures.options.options import OPTIONS, Options, parse
 
 
 def options(**values: str) -> Options:

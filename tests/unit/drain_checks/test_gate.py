@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures.drain.budget import Budget
-from fixtures.drain.gate import await_held, cordoned, goes_from, held, stays_on
-from fixtures.driver import Driver
-from fixtures.kube import Timeouts
-from fixtures.outcomes import CheckFailed
-from fixtures.workloads import WORKLOAD_LABEL, Workloads
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.drain_checks.budget import Budget
+from fixtures.drain_checks.gate import await_held, cordoned, goes_from, held, stays_on
+from fixtures.driver.driver import Driver
+from fixtures.kube.timeouts import Timeouts
+from fixtures.workload.workloads import WORKLOAD_LABEL, Workloads
 from tests.unit.drain.objects import NODE, claim, pod
 
 if TYPE_CHECKING:

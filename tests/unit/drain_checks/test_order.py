@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures.drain import stays_ready_until_gone
-from fixtures.driver import Driver
-from fixtures.kube import Timeouts
-from fixtures.outcomes import CheckFailed
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.drain_checks.order import stays_ready_until_gone
+from fixtures.driver.driver import Driver
+from fixtures.kube.timeouts import Timeouts
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fixtures.drain.shutdown import CRITICAL, Shutdown, priority_of, shutdown_of
+from fixtures.drain_checks.shutdown import CRITICAL, Shutdown, priority_of, shutdown_of
 from fixtures.kube.api import Kube
 
 

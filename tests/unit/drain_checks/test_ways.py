@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fixtures.check.outcomes import CheckFailed, Said
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.drain import Drains
-from fixtures.kube import Timeouts
-from fixtures.outcomes import CheckFailed, Said
+from fixtures.drain_checks.ways import Drains
+from fixtures.kube.timeouts import Timeouts
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import Instance, render
-from drivers.manifest import load
+from drivers.loading import load
 from drivers.saboteurs import REGISTRY
-from fixtures import metrics
-from fixtures.driver import Driver, installed
-from fixtures.injuries import freeze
-from fixtures.kube import Timeouts
-from fixtures.nodes import DockerShell, NodeShell, NodeShellError
-from fixtures.outcomes import CheckFailed, Said
-from fixtures.pods import is_ready, rolled_out
-from fixtures.rollouts import roll_out
+from fixtures.check.outcomes import CheckFailed, Said
+from fixtures.cluster.nodes.shell import DockerShell, NodeShell, NodeShellError
+from fixtures.driver.driver import Driver, installed
+from fixtures.driver.injuries import freeze
+from fixtures.kube import metrics
+from fixtures.kube.status import is_ready, rolled_out
+from fixtures.kube.timeouts import Timeouts
+from fixtures.upgrade.rollouts import roll_out
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures.driver import Driver
-from fixtures.injuries import freeze, hangs, vanish
-from fixtures.kube import Timeouts
-from fixtures.nodes import DockerShell, NodeShell, NodeShellError
-from fixtures.outcomes import Said
+from drivers.loading import load
+from fixtures.check.outcomes import Said
+from fixtures.cluster.nodes.shell import DockerShell, NodeShell, NodeShellError
+from fixtures.driver.driver import Driver
+from fixtures.driver.injuries import freeze, hangs, vanish
+from fixtures.kube.timeouts import Timeouts
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

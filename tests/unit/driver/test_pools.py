@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fixtures import pools
+from fixtures.driver import pools
 
 Object = dict[str, Any]
 

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures import sockets as module
-from fixtures.driver import Driver
-from fixtures.injuries import remove_socket, socket_gone, socket_hangs
-from fixtures.kube import Kube, Timeouts
-from fixtures.nodes import DockerShell
-from fixtures.outcomes import CheckFailed
-from fixtures.sockets import SocketKind, await_socket, sockets
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.cluster.nodes.shell import DockerShell
+from fixtures.driver import sockets as module
+from fixtures.driver.driver import Driver
+from fixtures.driver.injuries import remove_socket, socket_gone, socket_hangs
+from fixtures.driver.sockets import SocketKind, await_socket, sockets
+from fixtures.kube.api import Kube
+from fixtures.kube.timeouts import Timeouts
 
 NAME = "d-1a2b3c.fake.dra"
 ENGINE = """#!/bin/sh

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from drivers.manifest import load
-from fixtures.catalogue import checks
+from drivers.loading import load
+from fixtures.check.collected import checks
+from fixtures.cluster import suite_image
 from fixtures.cluster.errors import ClusterError
 from fixtures.cluster.node_image.archive import Image
 from fixtures.incluster import __main__ as command
-from fixtures.incluster import image, pod
+from fixtures.incluster import pod
 from fixtures.incluster.manifests import NAME, NAMESPACE, REPORT, Order, manifests
 from fixtures.incluster.report import await_report, packed, unpack
-from fixtures.kube import Kube
-from fixtures.rights import Right, Table
-from fixtures.rights.right import given_by
+from fixtures.kube.api import Kube
+from fixtures.rights.right import Right, given_by
+from fixtures.rights.table import Table
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -195,7 +196,7 @@ def test_the_image_without_a_builder_is_that_of_the_containerfile(tmp_path: Path
     python = Image(
         "python:1", [], {"/usr/bin/python3": tmp_path}, {}, command=["python3"], environment=["PYTHONPATH=/x"]
     )
-    made = image.of_suite(python, "reg.io/suite:1")
+    made = suite_image.of_suite(python, "reg.io/suite:1")
     lines = (Path(pod.__file__).parent / "Containerfile").read_text().splitlines()
     (entrypoint,) = (line.partition(" ")[2] for line in lines if line.startswith("ENTRYPOINT"))
     assert (made.reference, made.entrypoint, made.command) == ("reg.io/suite:1", json.loads(entrypoint), [])
@@ -206,13 +207,13 @@ def test_the_image_without_a_builder_is_that_of_the_containerfile(tmp_path: Path
 
 
 def test_the_image_has_what_the_suite_needs_to_run_and_nothing_to_develop_it() -> None:
-    names = {re.split(r"[^A-Za-z0-9-]", line)[0] for line in image.requirements()}
+    names = {re.split(r"[^A-Za-z0-9-]", line)[0] for line in suite_image.requirements()}
     assert {"pytest", "kubernetes", "pytest-xdist"} <= names
     assert not {"mypy", "ruff"} & names
 
 
 def test_the_suite_in_the_image_knows_its_version(tmp_path: Path) -> None:
-    image.tell_version(tmp_path)
+    suite_image.tell_version(tmp_path)
     (found,) = distributions(path=[str(tmp_path)])
     assert (found.name, found.version) == ("dra-conformance", version("dra-conformance"))
 

@@ -16,19 +16,9 @@ import pytest
 import tenacity
 from kubernetes import client
 
-from fixtures.kube.api import (
-    DELETED_AT_ONCE,
-    KINDS,
-    TRANSIENT,
-    Conflict,
-    Gone,
-    Kube,
-    Refused,
-    Unprocessable,
-    WatchExpired,
-    path_of,
-)
-from fixtures.kube.patience import ApiError, message_of, pause
+from fixtures.kube.api import DELETED_AT_ONCE, Conflict, Gone, Kube, Refused, Unprocessable, WatchExpired
+from fixtures.kube.kinds import KINDS, path_of
+from fixtures.kube.patience import TRANSIENT, ApiError, message_of, pause
 
 Object = dict[str, Any]
 CUT = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fixtures.polls import poll
+from fixtures.kube.polls import poll
 
 
 def test_it_ends_with_the_first_look_that_is_so() -> None:

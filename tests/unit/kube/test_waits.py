@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import urllib3.exceptions
 
+from fixtures.check.outcomes import CheckFailed
 from fixtures.kube import waits
 from fixtures.kube.api import Kube, Refused, WatchExpired
 from fixtures.kube.waits import Scope, dump, stays, summary, wait_for
-from fixtures.outcomes import CheckFailed
 
 Object = dict[str, Any]
 PODS = Scope("Pod", "ns", "p")

@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures import answers, metrics
-from fixtures.answers import INJURIES, Injury, unnoticed
-from fixtures.driver import Driver
-from fixtures.kube import Kube, Timeouts
-from fixtures.nodes import DockerShell, NodeShell
-from fixtures.outcomes import CheckFailed
-from fixtures.sockets import SocketKind
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.cluster.nodes.shell import DockerShell, NodeShell
+from fixtures.driver.driver import Driver
+from fixtures.driver.sockets import SocketKind
+from fixtures.kube import metrics
+from fixtures.kube.api import Kube
+from fixtures.kube.timeouts import Timeouts
+from fixtures.liveness import answers
+from fixtures.liveness.answers import INJURIES, Injury, unnoticed
 
 Object = dict[str, Any]
 PROBE = {"periodSeconds": 0.1, "failureThreshold": 2, "timeoutSeconds": 0, "exec": {}}

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
+from drivers.loading import load
 from drivers.saboteurs import REGISTRY
-from fixtures import pools, service
-from fixtures.driver import Driver
-from fixtures.kube import Timeouts
-from fixtures.nodes import DockerShell
-from fixtures.outcomes import CheckFailed
-from fixtures.service import OutsideDriver, Supervision
+from fixtures.check.outcomes import CheckFailed
+from fixtures.cluster.nodes.shell import DockerShell
+from fixtures.driver import pools
+from fixtures.driver.driver import Driver
+from fixtures.kube.timeouts import Timeouts
+from fixtures.liveness import service
+from fixtures.liveness.service import OutsideDriver, Supervision
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

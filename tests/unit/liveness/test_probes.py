@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures.driver import Driver
-from fixtures.kube import Kube, Timeouts
-from fixtures.nodes import DockerShell, NodeShell
-from fixtures.outcomes import CheckFailed
-from fixtures.probes import Promise, await_ready, await_restart, liveness_problems, promise, promised
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.cluster.nodes.shell import DockerShell, NodeShell
+from fixtures.driver.driver import Driver
+from fixtures.kube.api import Kube
+from fixtures.kube.timeouts import Timeouts
+from fixtures.liveness.probes import Promise, await_ready, await_restart, liveness_problems, promise, promised
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures import steadiness as module
-from fixtures.driver import Driver
-from fixtures.kube import Timeouts
-from fixtures.nodes import DockerShell, NodeShell
-from fixtures.outcomes import CheckFailed
-from fixtures.steadiness import burden, steadiness
-from fixtures.workloads import Workloads
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.cluster.nodes.shell import DockerShell, NodeShell
+from fixtures.driver.driver import Driver
+from fixtures.kube.timeouts import Timeouts
+from fixtures.liveness import steadiness as module
+from fixtures.liveness.steadiness import burden, steadiness
+from fixtures.workload.workloads import Workloads
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

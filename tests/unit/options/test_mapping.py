@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from fixtures.audit import Subject
-from fixtures.personas.mapping import Mapped, parse, shown
+from fixtures.kube.subjects import Subject
+from fixtures.options.mapping import Mapped, parse, shown
 
 
 def test_each_kind_of_subject_is_understood() -> None:

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from drivers.saboteurs import REGISTRY
-from fixtures.load.sizes import SIZES
-from fixtures.options import OPTIONS, Options, UsageError, parse, resolve
+from fixtures.options.options import OPTIONS, Options, parse, resolve
+from fixtures.options.sizes import SIZES
+from fixtures.options.values import UsageError
 from reports.model import PRACTICES
 
 CHECKS = {"rbac.operator.manages-claims", "driver.slices.published", "scale.cost.per-pod"}
-MANIFEST = Path(__file__).parents[2] / "drivers" / "catalog" / "kubernetes-pydra.yaml"
+MANIFEST = Path(__file__).parents[3] / "drivers" / "catalog" / "kubernetes-pydra.yaml"
 
 PREINSTALLED = """\
 apiVersion: dra.conformance/v1alpha1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.load.sizes import SIZES, SizeError, size_of
+from fixtures.options.sizes import SIZES, SizeError, size_of
 
 
 def test_the_reference_is_the_pages() -> None:

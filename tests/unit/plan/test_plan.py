@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from fixtures import offers
-from fixtures.checks import Check
+from fixtures.check.decorator import Check
+from fixtures.cluster.existing.kubeconfig import Access
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.cluster.kubeconfig import Access
-from fixtures.cluster.settings import TOPOLOGIES
-from fixtures.kube import Kube
-from fixtures.offers import foreseen, given
-from fixtures.options import OPTIONS, Options, parse
-from fixtures.plan import Ground, Offer, left_out, ruled_out
-from fixtures.rights import Right, Table
+from fixtures.cluster.kind.settings import TOPOLOGIES
+from fixtures.kube.api import Kube
+from fixtures.options.options import OPTIONS, Options, parse
+from fixtures.plan import offers
+from fixtures.plan.offers import foreseen, given
+from fixtures.plan.ruling import Ground, Offer, left_out, ruled_out
+from fixtures.rights.right import Right
+from fixtures.rights.table import Table
 from fixtures.run.questions import plan
 
 ID = "drain.order.driver-last"

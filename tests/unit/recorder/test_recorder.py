@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 import tenacity
 
-from fixtures.kube.api import TRANSIENT, Kube, WatchExpired
-from fixtures.recorder import Recorder, reading
+from fixtures.kube.api import Kube, WatchExpired
+from fixtures.kube.patience import TRANSIENT
 from fixtures.recorder import __main__ as process
+from fixtures.recorder import reading
 from fixtures.recorder.facts import FACTS, line
 from fixtures.recorder.invariants import Violation
+from fixtures.recorder.reading import Recorder
 from fixtures.recorder.registrations import look
 
 Object = dict[str, Any]

@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from fixtures.catalogue import FILE
+from fixtures.check.collected import FILE
 from fixtures.rights.choice import Choice
 from fixtures.rights.table import Table
 from reports.model import load_catalogue

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 import yaml
 
-from drivers.manifest import load
-from fixtures.catalogue import FILE as CATALOGUE
-from fixtures.catalogue import checks, node_ids
-from fixtures.kube import Kube
+from drivers.loading import load
+from fixtures.check.collected import FILE as CATALOGUE
+from fixtures.check.collected import checks, node_ids
+from fixtures.kube.api import Kube
 from fixtures.kube.journal import JOURNAL_VARIABLE
-from fixtures.rights import Right, Table, needs
 from fixtures.rights import __main__ as command
 from fixtures.rights.record import updated, used_rights
 from fixtures.rights.review import missing
-from fixtures.rights.table import given_to
+from fixtures.rights.right import Right
+from fixtures.rights.table import Table, given_to, needs
 from reports.model import load_catalogue
 
 DRA = "resource.k8s.io"

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import catalogue
+from fixtures.check import collected
 from reports.model import Report
 
 PROJECT = Path(__file__).parent / "project"
@@ -90,7 +91,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], 
     shutil.copy(PROJECT / "place.py", template / "conftest.py")
     shutil.copy(ROOT / "pyproject.toml", template)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catalogue, "SUITES", template / "suites")
+        patch.setattr(collected, "SUITES", template / "suites")
         (template / "suites" / "catalogue.yaml").write_text(catalogue.text())
 
     def run(name: str) -> Run:

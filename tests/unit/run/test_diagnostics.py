@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures import diagnostics
+from drivers.loading import load
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.driver import Driver
-from fixtures.kube import Kube, Timeouts
-from fixtures.nodes import DockerShell, NodeShell, NodeShellError
-from fixtures.recorder import Recorder
-from fixtures.scene import Scene
+from fixtures.cluster.nodes.shell import DockerShell, NodeShell, NodeShellError
+from fixtures.driver.driver import Driver
+from fixtures.driver.scene import Scene
+from fixtures.kube.api import Kube
+from fixtures.kube.timeouts import Timeouts
+from fixtures.recorder.reading import Recorder
+from fixtures.run import diagnostics
 
 Object = dict[str, Any]
 TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJvcGVyYXRvciJ9.c2lnbmF0dXJlLW9mLWEtdG9rZW4"

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures import picture
+from drivers.loading import load
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.driver import Disturbance, Driver
-from fixtures.kube import Kube, Timeouts
-from fixtures.recorder import Recorder, Seen
-from fixtures.scene import Scene
+from fixtures.driver.driver import Disturbance, Driver
+from fixtures.driver.scene import Scene
+from fixtures.kube.api import Kube
+from fixtures.kube.timeouts import Timeouts
+from fixtures.recorder.reading import Recorder, Seen
+from fixtures.run import picture
 from reports.timeline import Bar, Mark, Timeline, from_json
 
 ORIGIN = 1000.0

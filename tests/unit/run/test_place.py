@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from fixtures.checks import Check, check
-from fixtures.cluster.existing import ExistingCluster
+from fixtures.check.decorator import Check, check
+from fixtures.cluster.existing.cluster import ExistingCluster
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.cluster.topologies import Topologies
-from fixtures.options import OPTIONS, parse
-from fixtures.recorder import Recorder
+from fixtures.cluster.kind.topologies import Topologies
+from fixtures.options.options import OPTIONS, parse
+from fixtures.recorder.reading import Recorder
 from fixtures.run.place import Place
 from fixtures.run.topology import Clusters, clusters
 

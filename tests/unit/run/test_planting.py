@@ -10,7 +10,7 @@ import pytest
 
 from drivers.install import RUN_LABEL
 from drivers.saboteurs import REGISTRY, Saboteur
-from fixtures.outcomes import CheckFailed
+from fixtures.check.outcomes import CheckFailed
 from fixtures.run import planting
 from fixtures.run.planting import planted
 

@@ -9,16 +9,16 @@ from types import MappingProxyType
 
 import pytest
 
-from fixtures.load.generator import Pace
-from fixtures.load.on_nodes import Spent, table
-from fixtures.load.phase import Clearing, Phase
-from fixtures.load.prepared import Operation, Prepared
-from fixtures.load.quantiles import Quantiles
-from fixtures.load.reference import Reference, Side
-from fixtures.load.series import Queue
-from fixtures.load.stages import WITH_CLAIM, WITHOUT_CLAIM, Stage
-from fixtures.load.started import Started
-from fixtures.load.usage import API_SERVER, CONTROLLER_MANAGER, SCHEDULER, Usage
+from fixtures.scale.generator import Pace
+from fixtures.scale.on_nodes import Spent, table
+from fixtures.scale.phase import Clearing, Phase
+from fixtures.scale.prepared import Operation, Prepared
+from fixtures.scale.quantiles import Quantiles
+from fixtures.scale.reference import Reference, Side
+from fixtures.scale.series import Queue
+from fixtures.scale.stages import WITH_CLAIM, WITHOUT_CLAIM, Stage
+from fixtures.scale.started import Started
+from fixtures.scale.usage import API_SERVER, CONTROLLER_MANAGER, SCHEDULER, Usage
 
 PODS = 100
 

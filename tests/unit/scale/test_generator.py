@@ -11,13 +11,13 @@ import pytest
 
 from drivers.install import RUN_LABEL
 from fixtures.bench import Bench
+from fixtures.check.outcomes import Said
 from fixtures.cluster import progress
-from fixtures.load.arrivals import Arrivals
-from fixtures.load.generator import Due, Pace, Sent, evenly, merged, send
-from fixtures.load.phase import MOST_LAG, Ground
-from fixtures.load.pods import Pods
-from fixtures.outcomes import Said
-from tests.unit.load.conftest import flat
+from fixtures.scale.arrivals import Arrivals
+from fixtures.scale.generator import Due, Pace, Sent, evenly, merged, send
+from fixtures.scale.phase import MOST_LAG, Ground
+from fixtures.scale.pods import Pods
+from tests.unit.scale.conftest import flat
 
 PODS = Pods("ns", "run", {}).make("p", 5, claims=True, lasts=1.5)
 

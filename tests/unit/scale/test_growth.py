@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fixtures.load.growth import COLUMNS, Step, plots, size_with
+from fixtures.scale.growth import COLUMNS, Step, plots, size_with
 from reports.plots import render_svg
 
 if TYPE_CHECKING:
-    from fixtures.load.reference import Reference
+    from fixtures.scale.reference import Reference
 
 
 @pytest.mark.parametrize("nodes", [20, 100, 1000])

@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fixtures.load.allocations import doubles
-from fixtures.load.arrivals import Arrivals, Holding
-from fixtures.load.generator import evenly
-from fixtures.load.quantiles import Quantiles, of_histogram, quantiles
-from fixtures.load.series import Look, Series, grown, histogram
-from fixtures.load.shared import once
-from fixtures.load.stages import WITH_CLAIM, WITHOUT_CLAIM, Progress, by_stage
-from fixtures.load.usage import usage_in
+from fixtures.scale.allocations import doubles
+from fixtures.scale.arrivals import Arrivals, Holding
+from fixtures.scale.generator import evenly
+from fixtures.scale.quantiles import Quantiles, of_histogram, quantiles
+from fixtures.scale.series import Look, Series, grown, histogram
+from fixtures.scale.shared import once
+from fixtures.scale.stages import WITH_CLAIM, WITHOUT_CLAIM, Progress, by_stage
+from fixtures.scale.usage import usage_in
 
 Object = dict[str, Any]
 

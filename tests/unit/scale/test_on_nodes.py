@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fixtures import metrics
-from fixtures.load.on_nodes import DRIVER, KUBELET, Spent, spent, table
+from fixtures.kube import metrics
+from fixtures.scale.on_nodes import DRIVER, KUBELET, Spent, spent, table
 
 OWN = "process_cpu_seconds_total 10\nprocess_resident_memory_bytes 1000\nother 1\n"
 
@@ -34,7 +34,7 @@ def test_all_nodes_are_added_up_from_numbers_that_are_fresh(monkeypatch: pytest.
 
 
 def test_a_driver_of_which_a_kubelet_has_no_fresh_numbers_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fixtures.load.on_nodes._LATE", 0.01)
+    monkeypatch.setattr("fixtures.scale.on_nodes._LATE", 0.01)
     monkeypatch.setattr(metrics, "kubelet_text", lambda *_: OWN)
     monkeypatch.setattr(metrics, "resources_text", lambda _, node: resources(9_000_000 if node == "a" else 1_000))
     monkeypatch.setattr("time.time", lambda: 5.0)

@@ -10,12 +10,15 @@ import pytest
 import urllib3.exceptions
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures import metrics, page_metrics
+from drivers.loading import load
+from fixtures.cluster import component_metrics
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.driver import Driver
-from fixtures.kube import Kube, Refused, Timeouts
-from fixtures.metrics import Scrape
+from fixtures.driver.driver import Driver
+from fixtures.kube import metrics
+from fixtures.kube.api import Kube, Refused
+from fixtures.kube.metrics import Scrape
+from fixtures.kube.timeouts import Timeouts
+from fixtures.scale import page_metrics
 
 CONTROLLER_MANAGER = """
 # TYPE workqueue_adds_total counter
@@ -61,7 +64,7 @@ def missing(monkeypatch: pytest.MonkeyPatch, served: dict[str, Any], driver_name
             raise served[component]
         return Scrape(served[component])
 
-    monkeypatch.setattr(metrics, "control_plane", lambda _kube, _handle, component: scrape(component))
+    monkeypatch.setattr(component_metrics, "control_plane", lambda _kube, _handle, component: scrape(component))
     monkeypatch.setattr(metrics, "kubelet", lambda _kube, _node: scrape("kubelet"))
     monkeypatch.setattr(metrics, "pod", lambda _kube, _name, _namespace, _port: scrape("driver"))
     monkeypatch.setattr(Driver, "pods", lambda _self, _node: [{"metadata": {"name": "p"}}])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fixtures.check.outcomes import CheckFailed
 from fixtures.kube.api import Kube
-from fixtures.load import shard
-from fixtures.load.generator import Sent, evenly
-from fixtures.load.plan import config_map, heard, planned, since_epoch, start_of, starting, told
-from fixtures.load.pods import Pods
-from fixtures.load.shards import Shards
-from fixtures.outcomes import CheckFailed
+from fixtures.scale import shard
+from fixtures.scale.generator import Sent, evenly
+from fixtures.scale.plan import config_map, heard, planned, since_epoch, start_of, starting, told
+from fixtures.scale.pods import Pods
+from fixtures.scale.shards import Shards
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -91,7 +91,7 @@ def test_shards_begin_when_all_are_ready_and_are_heard_when_all_have_ended(
 
 
 def test_shards_that_do_not_come_up_say_so(shards: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fixtures.load.shards.PATIENCE", 1e-9)
+    monkeypatch.setattr("fixtures.scale.shards.PATIENCE", 1e-9)
     with pytest.raises(CheckFailed, match="2 shards of the load are ready"):
         shards.create(PLAN)
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from fixtures.control_plane import Component, with_flags
-from fixtures.load.phase import Phase
-from fixtures.load.reference import Side
-from fixtures.load.sweep import Sweep, Trial, confirm, confirming, descend, flags, plot, table
-from tests.unit.load.conftest import a_phase, a_side
+from fixtures.cluster.component_metrics import Component
+from fixtures.cluster.control_plane import with_flags
+from fixtures.scale.phase import Phase
+from fixtures.scale.reference import Side
+from fixtures.scale.sweep import Sweep, Trial, confirm, confirming, descend, flags, plot, table
+from tests.unit.scale.conftest import a_phase, a_side
 
 MANIFEST = """\
 spec:

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from fixtures.load import baseline, bottleneck, cost, diagnosis, thresholds
-from fixtures.load.phase import Phase
-from fixtures.load.prepared import Operation, Prepared
-from fixtures.load.reference import Reference
-from fixtures.load.series import Queue
-from fixtures.load.stages import Stage
-from fixtures.load.started import Started
-from fixtures.load.usage import CONTROLLER_MANAGER, SCHEDULER, Usage
-from tests.unit.load.conftest import a_phase, flat
+from fixtures.scale import baseline, bottleneck, cost, diagnosis, thresholds
+from fixtures.scale.phase import Phase
+from fixtures.scale.prepared import Operation, Prepared
+from fixtures.scale.reference import Reference
+from fixtures.scale.series import Queue
+from fixtures.scale.stages import Stage
+from fixtures.scale.started import Started
+from fixtures.scale.usage import CONTROLLER_MANAGER, SCHEDULER, Usage
+from tests.unit.scale.conftest import a_phase, flat
 
 
 def test_a_healthy_load_misses_nothing(reference: Reference) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures.absence import await_withdrawn, held_by, keep_devices, leave_with_devices, refusal
-from fixtures.driver import Driver
-from fixtures.kube import Timeouts
-from fixtures.outcomes import CheckFailed
-from fixtures.workloads import Workloads
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.driver.driver import Driver
+from fixtures.kube.timeouts import Timeouts
+from fixtures.upgrade.absence import await_withdrawn, held_by, keep_devices, leave_with_devices, refusal
+from fixtures.workload.workloads import Workloads
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

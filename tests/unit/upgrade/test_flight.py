@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fixtures.flight import Flight
-from fixtures.kube import Kube
-from fixtures.outcomes import CheckFailed
-from fixtures.side_door import SideDoor
+from fixtures.check.outcomes import CheckFailed
+from fixtures.kube.api import Kube
+from fixtures.upgrade.flight import Flight
+from fixtures.upgrade.side_door import SideDoor
 
 Object = dict[str, Any]
 

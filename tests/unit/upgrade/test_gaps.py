@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures import gaps
-from fixtures.driver import LEAVES, Driver
-from fixtures.gaps import Gap, sweep
-from fixtures.kube import Timeouts
-from fixtures.outcomes import CheckFailed
-from fixtures.recorder import Seen
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.driver.driver import LEAVES, Driver
+from fixtures.driver.scene import Scene
+from fixtures.kube.timeouts import Timeouts
 from fixtures.recorder.invariants import Violation
-from fixtures.scene import Scene
+from fixtures.recorder.reading import Seen
+from fixtures.upgrade import gaps
+from fixtures.upgrade.gaps import Gap, sweep
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

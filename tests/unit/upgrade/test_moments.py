@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures.driver import Driver
-from fixtures.kube import Kube, Timeouts
-from fixtures.moments import Moments, without_driver, without_slices
-from fixtures.recorder import Seen
+from drivers.loading import load
+from fixtures.driver.driver import Driver
+from fixtures.kube.api import Kube
+from fixtures.kube.timeouts import Timeouts
+from fixtures.recorder.reading import Seen
+from fixtures.upgrade.moments import Moments, without_driver, without_slices
 
 Object = dict[str, Any]
 

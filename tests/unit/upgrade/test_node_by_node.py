@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures import metrics
-from fixtures.driver import Driver
-from fixtures.kube import Timeouts
-from fixtures.node_by_node import appearances, how_it_went, lacks
-from fixtures.recorder import Seen
-from fixtures.workloads import WORKLOAD_LABEL, Workloads
+from drivers.loading import load
+from fixtures.driver.driver import Driver
+from fixtures.kube import metrics
+from fixtures.kube.timeouts import Timeouts
+from fixtures.recorder.reading import Seen
+from fixtures.upgrade.node_by_node import appearances, how_it_went, lacks
+from fixtures.workload.workloads import WORKLOAD_LABEL, Workloads
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from drivers.install import Instance, render
-from drivers.manifest import load
-from fixtures import overlaps
-from fixtures.overlaps import GATE, Meeting, Overlaps, overlap_problems, roll_out_step_by_step
+from drivers.loading import load
+from fixtures.upgrade import overlaps
+from fixtures.upgrade.overlaps import GATE, Meeting, Overlaps, overlap_problems, roll_out_step_by_step
 
 Object = dict[str, Any]
 INSTANCE = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from drivers.install import Instance, Overlay, render
-from drivers.manifest import load
-from fixtures.outcomes import CheckFailed
-from fixtures.rollouts import HOPELESS, await_replaced, begin_failing, broken_versions
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.upgrade.rollouts import HOPELESS, await_replaced, begin_failing, broken_versions
 
 Object = dict[str, Any]
 

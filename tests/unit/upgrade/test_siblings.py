@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures.driver import Driver
-from fixtures.kube import Timeouts
-from fixtures.siblings import siblings_of
+from drivers.loading import load
+from fixtures.driver.driver import Driver
+from fixtures.kube.timeouts import Timeouts
+from fixtures.upgrade.siblings import siblings_of
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures import streams
-from fixtures import workloads as pods_of
-from fixtures.kube import Kube, Timeouts
-from fixtures.outcomes import CheckFailed
-from fixtures.streams import AT_ONCE, CALM, Start, Starts, roll_out_under_load, start_on_each_node
-from fixtures.workloads import Workloads
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.kube.api import Kube
+from fixtures.kube.timeouts import Timeouts
+from fixtures.upgrade import streams
+from fixtures.upgrade.streams import AT_ONCE, CALM, Start, Starts, roll_out_under_load, start_on_each_node
+from fixtures.workload import workloads as pods_of
+from fixtures.workload.workloads import Workloads
 
 Object = dict[str, Any]
 LONG = 20.0

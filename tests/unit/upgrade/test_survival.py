@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import Instance
-from drivers.manifest import load
-from fixtures.driver import Driver
-from fixtures.kube import Timeouts
-from fixtures.nodes import DockerShell
-from fixtures.outcomes import CheckFailed
-from fixtures.survival import crash_containers, live_on
-from fixtures.workloads import WORKLOAD_LABEL, Workloads
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed
+from fixtures.cluster.nodes.shell import DockerShell
+from fixtures.driver.driver import Driver
+from fixtures.kube.timeouts import Timeouts
+from fixtures.upgrade.survival import crash_containers, live_on
+from fixtures.workload.workloads import WORKLOAD_LABEL, Workloads
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from fixtures import device_health
-from fixtures.device_health import HealthHistory, health_of
-from fixtures.holdings import Holding, holding, losses
-from fixtures.releases import release
-from fixtures.workloads import Device
+from fixtures.kube.allocations import Device
+from fixtures.upgrade import device_health
+from fixtures.upgrade.device_health import HealthHistory, health_of
+from fixtures.upgrade.releases import release
+from fixtures.workload.holdings import Holding, holding, losses
 
 Object = dict[str, Any]
 DEVICE = Device("d.fake.dra", "node-1", "device-0")

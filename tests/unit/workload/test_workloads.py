@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.install import RUN_LABEL, Instance
-from drivers.manifest import load
-from fixtures.kube import Kube, Timeouts
-from fixtures.outcomes import CheckFailed, Said
-from fixtures.placing import only
-from fixtures.workloads import Device, Workloads, devices_of, runs
+from drivers.loading import load
+from fixtures.check.outcomes import CheckFailed, Said
+from fixtures.kube.affinity import only
+from fixtures.kube.allocations import Device, devices_of
+from fixtures.kube.api import Kube
+from fixtures.kube.status import runs
+from fixtures.kube.timeouts import Timeouts
+from fixtures.workload.workloads import Workloads
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fixtures.audit import Cluster
 from fixtures.kube.discovery import Served
+from fixtures.rbac.audit.reading import Cluster
 
 Object = dict[str, Any]
 SERVED = tuple(

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fixtures.audit import admin_access, unexpected
-from fixtures.audit.expected import BUILT_IN
+from fixtures.rbac.audit import admin_access
+from fixtures.rbac.audit.audit import unexpected
+from fixtures.rbac.audit.expected import BUILT_IN
 
 if TYPE_CHECKING:
-    from tests.unit.audit.conftest import World
+    from tests.unit.rbac.audit.conftest import World
 
 
 def labelled(world: World, name: str, value: str = "true") -> None:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fixtures.audit import Subject, expected, findings, table, unexpected
-from fixtures.audit.expected import BUILT_IN
-from fixtures.audit.findings import Finding
+from fixtures.kube.subjects import Subject
+from fixtures.rbac.audit import findings
+from fixtures.rbac.audit.audit import table, unexpected
+from fixtures.rbac.audit.expected import BUILT_IN, expected
+from fixtures.rbac.audit.findings import Finding
 
 if TYPE_CHECKING:
-    from tests.unit.audit.conftest import World
+    from tests.unit.rbac.audit.conftest import World
 
 WRITES = "create update patch delete deletecollection"
 USERS = ("view", "edit", "admin")

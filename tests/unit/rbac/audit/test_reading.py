@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fixtures.audit import read
-from fixtures.kube import Refused
-from fixtures.outcomes import Said
+from fixtures.check.outcomes import Said
+from fixtures.kube.api import Refused
+from fixtures.rbac.audit.reading import read
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory

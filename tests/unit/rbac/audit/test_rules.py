@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fixtures.audit.rules import Rule
-from fixtures.audit.subjects import EVERYONE, Subject
+from fixtures.kube.subjects import EVERYONE, Subject
+from fixtures.rbac.audit.rules import Rule
 
 DRA = "resource.k8s.io"
 

@@ -17,17 +17,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.saboteurs import REGISTRY, Saboteur
-from fixtures.audit import Audit, Cluster, Subject
-from fixtures.audit.expected import BUILT_IN
-from fixtures.kube import Kube, Refused
-from fixtures.outcomes import CheckFailed
-from fixtures.personas import Persona, driver_rights
+from fixtures.check.outcomes import CheckFailed
+from fixtures.kube.api import Kube, Refused
+from fixtures.kube.subjects import Subject
+from fixtures.rbac.audit.audit import Audit
+from fixtures.rbac.audit.expected import BUILT_IN
+from fixtures.rbac.audit.reading import Cluster
+from fixtures.rbac.personas import driver_rights
+from fixtures.rbac.personas.identities import Persona
 
 if TYPE_CHECKING:
-    from tests.unit.audit.conftest import World
+    from tests.unit.rbac.audit.conftest import World
 
 Object = dict[str, Any]
-SUITES = Path(__file__).parents[3] / "suites" / "rbac"
+SUITES = Path(__file__).parents[4] / "suites" / "rbac"
 PREFIX = "rbac.authorization.k8s.io/aggregate-to-"
 CLAIMS = "resourceclaims resourceclaimtemplates"
 PLANTED = [

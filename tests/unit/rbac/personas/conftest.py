@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from kubernetes.dynamic import exceptions
 
-from fixtures.audit import Subject
-from fixtures.kube import Gone, Kube, Refused
+from fixtures.kube.api import Gone, Kube, Refused
 from fixtures.kube.discovery import Served
-from fixtures.personas import Persona
+from fixtures.kube.subjects import Subject
+from fixtures.rbac.personas.identities import Persona
 
 Object = dict[str, Any]
 KINDS: dict[int, type[exceptions.DynamicApiError]] = {

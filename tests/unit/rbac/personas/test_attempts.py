@@ -8,11 +8,10 @@ import pytest
 from kubernetes.dynamic import exceptions
 
 from fixtures.kube.api import Conflict, Repeated
-from fixtures.personas import Attempt, granted, refused
-from fixtures.personas.attempts import NOBODY, VERBS
+from fixtures.rbac.personas.attempts import NOBODY, VERBS, Attempt, granted, refused
 
 if TYPE_CHECKING:
-    from tests.unit.personas.conftest import Stage
+    from tests.unit.rbac.personas.conftest import Stage
 
 ONE = f"/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/{NOBODY}"
 ACCOUNTS = "/api/v1/namespaces/ns/serviceaccounts"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fixtures.outcomes import CheckFailed, Said
-from fixtures.personas import claim_status, driver_rights, slices
-from fixtures.personas.attempts import Answer
+from fixtures.check.outcomes import CheckFailed, Said
+from fixtures.rbac.personas import claim_status, driver_rights, slices
+from fixtures.rbac.personas.attempts import Answer
 
 if TYPE_CHECKING:
-    from tests.unit.personas.conftest import Stage
+    from tests.unit.rbac.personas.conftest import Stage
 
 Object = dict[str, Any]
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"

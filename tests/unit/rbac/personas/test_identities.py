@@ -11,16 +11,16 @@ import tenacity
 from kubernetes import client
 
 from drivers.install import RUN_LABEL
-from fixtures.audit import Subject
-from fixtures.kube import Kube
+from fixtures.check.outcomes import Said
+from fixtures.cluster.nodes.shell import DockerShell
+from fixtures.kube.api import Kube
 from fixtures.kube.identity import certified, impersonating
-from fixtures.nodes import DockerShell
-from fixtures.outcomes import Said
-from fixtures.personas import identities
-from fixtures.personas.mapping import Mapped
+from fixtures.kube.subjects import Subject
+from fixtures.options.mapping import Mapped
+from fixtures.rbac.personas import identities
 
 if TYPE_CHECKING:
-    from tests.unit.personas.conftest import Stage
+    from tests.unit.rbac.personas.conftest import Stage
 
 Object = dict[str, Any]
 

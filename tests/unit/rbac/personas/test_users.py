@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fixtures.personas import reviews, users
+from fixtures.rbac.personas import reviews, users
 
 if TYPE_CHECKING:
-    from tests.unit.personas.conftest import Stage
+    from tests.unit.rbac.personas.conftest import Stage
 
 BASE = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims"
 

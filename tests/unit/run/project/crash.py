@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fixtures.checks import check
+from fixtures.check.decorator import check
 
 
 @check("scale.ends.badly", level="core", source="GP-7", hint="none")

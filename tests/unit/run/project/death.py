@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fixtures.checks import check
-from fixtures.outcomes import expect
-from fixtures.scene import Scene
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import expect
+from fixtures.driver.scene import Scene
 
 
 @check("upgrade.ends.a-before", level="core", source="GP-3", hint="none")

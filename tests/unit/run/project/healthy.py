@@ -7,12 +7,12 @@ import fcntl
 import pytest
 
 from drivers.install import Instance
-from fixtures.checks import check
+from fixtures.check.decorator import check
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.nodes import TAKEN_LABEL, QuietNode
+from fixtures.cluster.nodes.quiet import TAKEN_LABEL, QuietNode
+from fixtures.driver.scene import Scene
 from fixtures.run.news import tell
 from fixtures.run.place import Place
-from fixtures.scene import Scene
 
 
 @check("drain.order.kept", level="core", source="GP-6", hint="nothing to do")

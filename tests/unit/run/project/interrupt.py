@@ -7,8 +7,8 @@ import signal
 import threading
 from pathlib import Path
 
-from fixtures.checks import check
-from fixtures.options import Options
+from fixtures.check.decorator import check
+from fixtures.options.options import Options
 
 
 @check("liveness.ends.early", level="core", source="GP-5", hint="none")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fixtures.checks import check
-from fixtures.outcomes import CheckFailed, expect, inconclusive, not_applicable
-from fixtures.recorder import Seen
-from fixtures.scene import Scene
+from fixtures.check.decorator import check
+from fixtures.check.outcomes import CheckFailed, expect, inconclusive, not_applicable
+from fixtures.driver.scene import Scene
+from fixtures.recorder.reading import Seen
 from reports.model import Measurement
 
 

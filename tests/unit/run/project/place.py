@@ -15,20 +15,20 @@ from typing import Any
 import pytest
 
 import fixtures
-from fixtures import catalogue
+from fixtures.check import collected
 
 HERE = Path(__file__).parent
-catalogue.SUITES = HERE / "suites"
-catalogue.FILE = catalogue.SUITES / "catalogue.yaml"
+collected.SUITES = HERE / "suites"
+collected.FILE = collected.SUITES / "catalogue.yaml"
 
 from fixtures.cluster.errors import ClusterError  # noqa: E402
 from fixtures.cluster.handle import ClusterHandle, Node  # noqa: E402
-from fixtures.kube import Kube  # noqa: E402
-from fixtures.options import Options  # noqa: E402
-from fixtures.recorder import Recorder  # noqa: E402
+from fixtures.driver.scene import SCENE, Scene  # noqa: E402
+from fixtures.kube.api import Kube  # noqa: E402
+from fixtures.options.options import Options  # noqa: E402
+from fixtures.recorder.reading import Recorder  # noqa: E402
 from fixtures.run import controller  # noqa: E402
 from fixtures.run.place import Place  # noqa: E402
-from fixtures.scene import SCENE, Scene  # noqa: E402
 
 Object = dict[str, Any]
 
