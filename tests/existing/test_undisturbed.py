@@ -10,7 +10,7 @@ import pytest
 
 from drivers.install import RUN_LABEL
 from fixtures.check.collected import FILE
-from fixtures.cluster.existing.run_lock import NAME, NAMESPACE
+from fixtures.cluster.existing.run_lease import NAME, NAMESPACE
 from fixtures.kube.waits import Scope, wait_for
 from reports.model import load_catalogue
 

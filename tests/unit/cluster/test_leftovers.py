@@ -9,7 +9,7 @@ import pytest
 from drivers.install import RUN_LABEL
 from fixtures.cluster.existing import leftovers
 from fixtures.cluster.existing.leftovers import remove_leftovers
-from fixtures.cluster.existing.run_lock import NAMESPACE
+from fixtures.cluster.existing.run_lease import NAMESPACE
 from fixtures.cluster.nodes.quiet import TAKEN_LABEL
 from fixtures.kube.api import Refused
 

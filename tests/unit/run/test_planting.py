@@ -1,4 +1,4 @@
-"""A saboteur of the cluster: planted for a while, under the whole cluster's lease, and gone without a trace."""
+"""A saboteur of the cluster: planted for a while, under the whole cluster's lock, and gone without a trace."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.cluster.leases import alone, shared, taken
+from fixtures.cluster.locks import alone, shared, taken
 
 LONG = 20.0
 SHORT = 0.3

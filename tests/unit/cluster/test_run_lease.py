@@ -12,8 +12,8 @@ import pytest
 
 from drivers.install import RUN_LABEL
 from fixtures.cluster.errors import ClusterError
-from fixtures.cluster.existing import run_lock
-from fixtures.cluster.existing.run_lock import NAME, NAMESPACE, RunLock
+from fixtures.cluster.existing import run_lease
+from fixtures.cluster.existing.run_lease import NAME, NAMESPACE, RunLease
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -42,10 +42,10 @@ class World:
         self.told = threading.Event()
         self._stack = ExitStack()
 
-    def lock(self, run: str) -> RunLock:
-        return RunLock(self.memory, run, self._note)
+    def lock(self, run: str) -> RunLease:
+        return RunLease(self.memory, run, self._note)
 
-    def taken(self, run: str) -> RunLock:
+    def taken(self, run: str) -> RunLease:
         made = self.lock(run)
         made.take()
         self._stack.callback(made._over.set)
@@ -63,7 +63,7 @@ class World:
 
 @pytest.fixture
 def world(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(run_lock, "DURATION", 0.2)  # as long as a Lease is watched that looks dead
+    monkeypatch.setattr(run_lease, "DURATION", 0.2)  # as long as a Lease is watched that looks dead
     made = World(memory)
     with made._stack:
         yield made
@@ -133,7 +133,7 @@ def test_a_namespace_on_its_way_out_is_waited_for(world: World) -> None:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_lock, "PERIOD", 0.01)
+    monkeypatch.setattr(run_lease, "PERIOD", 0.01)
 
 
 @pytest.mark.usefixtures("quick")
