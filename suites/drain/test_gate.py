@@ -17,8 +17,8 @@ from fixtures.drain_checks.cases import FOREIGN, every_case
 from fixtures.drain_checks.gate import await_held, cordoned, goes_from, held, stays_on
 from fixtures.drain_checks.order import stays_ready_until_gone
 from fixtures.drain_checks.ways import Drains
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
-from fixtures.driver.scene import Scene
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
 
@@ -34,13 +34,15 @@ WATCHED = 4.0
     disruptive=True,
 )
 def test_predicate(
-    driver: Driver, workloads: Workloads, quiet_node: QuietNode, cluster: ClusterHandle, scene: Scene
+    driver: Driver, workloads: Workloads, quiet_node: QuietNode, cluster: ClusterHandle, check_run: CheckRun
 ) -> None:
     """Any kind of claim on a node, used or not, keeps the driver there; finished pods and strangers' claims do not."""
     node = quiet_node.name
     claims = every_case(driver, workloads, node)
     if not claims.extended:
-        scene.note("No extended resources backed by claims in this cluster (before Kubernetes 1.36): case left out.")
+        check_run.note(
+            "No extended resources backed by claims in this cluster (before Kubernetes 1.36): case left out."
+        )
     await_held(driver, node, *claims.of_pods, *claims.others)
     strangers = [*held(driver, cluster.workers[0].name), *held(driver, node, of=FOREIGN)]
     only = [f"claim {driver.namespace}/foreign of {FOREIGN}, allocated, reserved for nobody"]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from drivers.install import Instance
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import installed
-from fixtures.driver.scene import Scene
 from fixtures.kube.timeouts import Timeouts
 from fixtures.liveness.service import OutsideDriver
 from fixtures.options.options import Options
@@ -16,7 +16,7 @@ from fixtures.options.options import Options
 
 @pytest.fixture
 def outside_driver(
-    scene: Scene,
+    check_run: CheckRun,
     namespace: str,  # noqa: ARG001 - it is there before the driver is
     instance: Instance,
     options: Options,
@@ -24,6 +24,8 @@ def outside_driver(
     timeouts: Timeouts,
 ) -> Iterator[OutsideDriver]:
     """The driver under test as a systemd service of one node, serving, without a pod anywhere."""
-    scene.driver = made = OutsideDriver(scene.kube, instance, workers[:1], scene.shells, timeouts, options.saboteur)
+    check_run.driver = made = OutsideDriver(
+        check_run.kube, instance, workers[:1], check_run.shells, timeouts, options.saboteur
+    )
     with installed(made):
         yield made

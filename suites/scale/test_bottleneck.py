@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
-from fixtures.driver.scene import Scene
+from fixtures.driver.check_run import CheckRun
 from fixtures.scale import bottleneck
 from fixtures.scale.prepared import Prepared
 from fixtures.scale.started import Started
@@ -20,12 +20,12 @@ from reports.model import Measurement
     hint="do what the named component needs; scale.tuning.sweep recommends client limits",
     topology="scale",
 )
-def test_bottleneck(scene: Scene, prepared: Prepared, started: Callable[[], Started]) -> None:
+def test_bottleneck(check_run: CheckRun, prepared: Prepared, started: Callable[[], Started]) -> None:
     """No stage of a pod's start with a claim is too slow; one that is would be named, with its component and cause."""
     slow = bottleneck.of_nodes(prepared)
     if slow is None:
         starts = started()
-        scene.tables.append(bottleneck.table(starts, prepared))
+        check_run.tables.append(bottleneck.table(starts, prepared))
         slow = bottleneck.of_control_plane(starts)
     expect(slow is None, "claims, scheduling and prepare all keep up", slow)
 
@@ -37,13 +37,13 @@ def test_bottleneck(scene: Scene, prepared: Prepared, started: Callable[[], Star
     hint="see the driver's log for what it waits for, and dra_grpc_operations_duration_seconds for its share",
     topology="scale",
 )
-def test_prepare(scene: Scene, prepared: Prepared) -> None:
+def test_prepare(check_run: CheckRun, prepared: Prepared) -> None:
     """Kubelet and driver prepare and unprepare devices quickly while pods come and go on real nodes."""
-    scene.tables.append(prepared.cost)
+    check_run.tables.append(prepared.cost)
     problems = []
     for name, operation in prepared.operations.items():
         for whose, found in (("kubelet", operation.whole), ("driver", operation.driver)):
-            scene.measurements += [
+            check_run.measurements += [
                 Measurement(name=f"{name}, {whose}: {quantile}", value=round(getattr(found, quantile), 3), unit="s")
                 for quantile in ("p50", "p90", "p99")
             ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
-from fixtures.driver.scene import Scene
+from fixtures.driver.check_run import CheckRun
 from fixtures.scale import sweep, thresholds
 from fixtures.scale.loads import Loads
 from reports.model import Measurement
@@ -19,10 +19,10 @@ from reports.model import Measurement
     capabilities=("simulated-nodes",),
     topology="scale",
 )
-def test_no_double_allocation(scene: Scene, loads: Loads) -> None:
+def test_no_double_allocation(check_run: CheckRun, loads: Loads) -> None:
     """When all devices are claimed at once, wave after wave, no device is in two claims and no claim is lost."""
     waves = loads.waves()
-    scene.measurements.append(Measurement(name="allocations in waves", value=waves.allocations, unit=""))
+    check_run.measurements.append(Measurement(name="allocations in waves", value=waves.allocations, unit=""))
     expect(not waves.doubles, "no device in two claims at once", "; ".join(waves.doubles[:5]))
     expect(not waves.lost, "every claim is allocated, and gone after its pod", "; ".join(waves.lost))
 
@@ -35,10 +35,10 @@ def test_no_double_allocation(scene: Scene, loads: Loads) -> None:
     capabilities=("simulated-nodes",),
     topology="scale",
 )
-def test_plain_pods(scene: Scene, loads: Loads) -> None:
+def test_plain_pods(check_run: CheckRun, loads: Loads) -> None:
     """Plain pods start as usual beside pods whose claims nobody can satisfy."""
     plain = loads.beside_impossible_claims()
-    scene.measurements.append(
+    check_run.measurements.append(
         Measurement(
             name="plain pod runs beside unsatisfiable claims, p99",
             value=round(plain.whole.p99, 3),
@@ -62,13 +62,13 @@ def test_plain_pods(scene: Scene, loads: Loads) -> None:
     disruptive=True,
     topology="scale",
 )
-def test_sweep(scene: Scene, loads: Loads) -> None:
+def test_sweep(check_run: CheckRun, loads: Loads) -> None:
     """Client limits of controller manager and scheduler are found that meet the targets, alone and both at once."""
     swept = loads.sweep()
-    scene.tables += [sweep.table(swept), sweep.confirming(swept)]
-    scene.plot = sweep.plot(swept.trials)
+    check_run.tables += [sweep.table(swept), sweep.confirming(swept)]
+    check_run.plot = sweep.plot(swept.trials)
     for trial in swept.recommended or ():
-        scene.note(f"recommended: {trial.component} {trial.flags}")
+        check_run.note(f"recommended: {trial.component} {trial.flags}")
     expect(
         swept.recommended is not None,
         f"client limits with which 99 % of pods run within {thresholds.FILLING:g} s, of each component and of both",

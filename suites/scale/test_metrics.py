@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
-from fixtures.driver.scene import Scene
 from fixtures.scale.page_metrics import missing
 from fixtures.workload.workloads import Workloads
 
@@ -16,7 +16,7 @@ from fixtures.workload.workloads import Workloads
     source="GP-8",
     hint="let the component serve the metric; a driver serves those of the kubeletplugin helper on a port",
 )
-def test_exposed(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_exposed(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """Each metric that the page names exists with its labels once a claim was prepared and unprepared."""
     node = driver.nodes[0]
     workloads.template("single")
@@ -24,5 +24,5 @@ def test_exposed(scene: Scene, driver: Driver, workloads: Workloads) -> None:
     workloads.running("holder")
     workloads.delete("holder")
     workloads.gone("holder")
-    absent = missing(scene.kube, scene.handle, driver, node)
+    absent = missing(check_run.kube, check_run.handle, driver, node)
     expect(not absent, "every metric of the page is served", f"missing: {'; '.join(absent)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
-from fixtures.driver.scene import Scene
+from fixtures.driver.check_run import CheckRun
 from fixtures.scale import baseline, cost, diagnosis, thresholds
 from fixtures.scale.loads import Loads
 
@@ -20,12 +20,12 @@ SIMULATED = ("simulated-nodes",)
     capabilities=SIMULATED,
     topology="scale",
 )
-def test_meets_baseline(scene: Scene, loads: Loads) -> None:
+def test_meets_baseline(check_run: CheckRun, loads: Loads) -> None:
     """Pods with claims start within the targets while the cluster fills and while pods come and go in it."""
     reference = loads.reference()
-    scene.measurements += baseline.measurements(reference)
-    scene.tables.append(baseline.table(reference))
-    scene.note(baseline.pace(reference))
+    check_run.measurements += baseline.measurements(reference)
+    check_run.tables.append(baseline.table(reference))
+    check_run.note(baseline.pace(reference))
     missed = baseline.misses(reference.claims, reference.plain.filling.whole)
     expect(not missed, "pods with claims start within the targets", "; ".join(missed))
 
@@ -59,11 +59,11 @@ def test_queue_drains(loads: Loads) -> None:
     capabilities=SIMULATED,
     topology="scale",
 )
-def test_cost(scene: Scene, loads: Loads) -> None:
+def test_cost(check_run: CheckRun, loads: Loads) -> None:
     """A claim adds no more API calls to a pod's life than claiming, allocating and releasing need."""
     reference = loads.reference()
-    scene.measurements += cost.measurements(reference)
-    scene.tables.append(cost.table(reference))
+    check_run.measurements += cost.measurements(reference)
+    check_run.tables.append(cost.table(reference))
     added = cost.added_calls(reference)
     expect(
         added <= thresholds.CALLS,
@@ -80,11 +80,11 @@ def test_cost(scene: Scene, loads: Loads) -> None:
     capabilities=SIMULATED,
     topology="scale",
 )
-def test_page_rules(scene: Scene, loads: Loads) -> None:
+def test_page_rules(check_run: CheckRun, loads: Loads) -> None:
     """Under the page's load neither of its two diagnoses of the claim controller is true."""
     reference = loads.reference()
     signs, rate = diagnosis.signs(reference.queue), reference.claims.filling.pace.rate
-    scene.tables.append(diagnosis.table(signs, rate))
+    check_run.tables.append(diagnosis.table(signs, rate))
     found = diagnosis.diagnose(signs, rate)
     expect(
         found is None,

@@ -6,9 +6,9 @@ from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect, inconclusive
 from fixtures.cluster.nodes.shell import kubelet_version
 from fixtures.driver import pools
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
 from fixtures.driver.injuries import freeze, hangs, thaw, vanish
-from fixtures.driver.scene import Scene
 from fixtures.upgrade.absence import held_by, keep_devices, leave_with_devices, refusal
 from fixtures.upgrade.moments import Moments
 from fixtures.upgrade.survival import crash_containers, live_on
@@ -50,7 +50,7 @@ def test_unprepared_claim_waits(driver: Driver, workloads: Workloads) -> None:
     capabilities=("node-shell",),
     disruptive=True,
 )
-def test_prepared_claim_starts(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_prepared_claim_starts(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """While the driver hangs, or has crashed with its registration standing, another pod of a prepared claim starts."""
     crashed, *left = driver.nodes
     for node in driver.nodes:
@@ -78,13 +78,13 @@ def test_prepared_claim_starts(scene: Scene, driver: Driver, workloads: Workload
         inconclusive(f"the kubelet restarted the hung driver before the pod could start: {hung}")
     expect(not hung, f"a pod of a prepared claim starts while the driver on {crashed} hangs", hung)
     thaw(driver, crashed)
-    scene.note(
+    check_run.note(
         "the page says that a pod whose claim is prepared can start while the driver is down; "
         f"kubelet {kubelet_version(driver.kube, crashed)} started one while the driver hung, and after its crash"
     )
     for node in left:
         seen = f"waits, as kubelets do since 1.34: {refusals[node]}" if refusals[node] else "started one too"
-        scene.note(f"after a clean stop kubelet {kubelet_version(driver.kube, node)} {seen}")
+        check_run.note(f"after a clean stop kubelet {kubelet_version(driver.kube, node)} {seen}")
     no_device_leaked(driver, workloads)
 
 
@@ -95,7 +95,7 @@ def test_prepared_claim_starts(scene: Scene, driver: Driver, workloads: Workload
     hint="nothing may finish a pod whose devices were not unprepared: look for force deletion or a second installation",
     disruptive=True,
 )
-def test_cleanup_delayed(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_cleanup_delayed(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """While the driver is away the last pod of a claim stays Terminating and keeps its claim; then all of it ends."""
     workloads.template("single")
     workloads.pod("leaver", templates={"device": "single"})
@@ -108,8 +108,8 @@ def test_cleanup_delayed(scene: Scene, driver: Driver, workloads: Workloads) -> 
     driver.start()
     workloads.gone("leaver", timeout="pod_gone_after_return")
     workloads.released([claim])
-    gone = Moments(scene.stretch(), driver.disturbances[-1].at).gone("leaver")
-    scene.note(f"the pod was gone {gone:.1f} s after the driver was started again")
+    gone = Moments(check_run.stretch(), driver.disturbances[-1].at).gone("leaver")
+    check_run.note(f"the pod was gone {gone:.1f} s after the driver was started again")
     no_device_leaked(driver, workloads)
 
 

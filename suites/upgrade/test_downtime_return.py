@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fixtures.check.decorator import check
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
 from fixtures.driver.injuries import vanish
-from fixtures.driver.scene import Scene
 from fixtures.upgrade.absence import await_withdrawn
 from fixtures.upgrade.gaps import sweep
 from fixtures.upgrade.moments import Moments
@@ -26,7 +26,7 @@ GAPS = (10.0, 18.0, 22.0, 26.0, 30.0, 38.0)
     capabilities=("node-shell",),
     disruptive=True,
 )
-def test_recovers(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_recovers(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """When the driver is back, pods that were deleted or created meanwhile end and start without a manual step."""
 
     def on_each_node(name: str) -> list[str]:
@@ -55,8 +55,8 @@ def test_recovers(scene: Scene, driver: Driver, workloads: Workloads) -> None:
     workloads.gone(*deleted, timeout="pod_gone_after_return")
     for pod in (*created, *unscheduled):
         workloads.running(pod)
-    since = Moments(scene.stretch(), driver.disturbances[-1].at)
-    scene.note(
+    since = Moments(check_run.stretch(), driver.disturbances[-1].at)
+    check_run.note(
         f"after the driver was started again, pods deleted meanwhile were gone within {since.gone(*deleted):.0f} s, "
         f"pods that waited on their nodes ran within {since.ready(*created):.0f} s, "
         f"unscheduled ones within {since.ready(*unscheduled):.0f} s"
@@ -73,8 +73,8 @@ def test_recovers(scene: Scene, driver: Driver, workloads: Workloads) -> None:
     capabilities=("node-shell",),
     disruptive=True,
 )
-def test_slices(scene: Scene, driver: Driver, workloads: Workloads, siblings: Siblings) -> None:
+def test_slices(check_run: CheckRun, driver: Driver, workloads: Workloads, siblings: Siblings) -> None:
     """Slices stay while the driver is away for a short time, are withdrawn after 30 s, and come back complete."""
     drivers = [*siblings.install(len(GAPS) - 1), driver]
-    sweep(scene, drivers, GAPS[-len(drivers) :])
+    sweep(check_run, drivers, GAPS[-len(drivers) :])
     no_device_leaked(driver, workloads)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
 from fixtures.driver import pools
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
-from fixtures.driver.scene import Scene
 from fixtures.upgrade.overlaps import overlap_problems, roll_out_step_by_step
 from fixtures.upgrade.rollouts import roll_out
 from fixtures.upgrade.streams import roll_out_under_load
@@ -44,10 +44,10 @@ def test_declared(driver: Driver) -> None:
     features=("rolling-update",),
     disruptive=True,
 )
-def test_overlap(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_overlap(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """Both versions are registered with each kubelet at the same time, and no node is without its driver meanwhile."""
     seen = roll_out_step_by_step(driver)
-    scene.note(str(seen))
+    check_run.note(str(seen))
     expect(
         not seen.problems, "an old and a new registration at once on each node, never none", "; ".join(seen.problems)
     )
@@ -62,10 +62,10 @@ def test_overlap(scene: Scene, driver: Driver, workloads: Workloads) -> None:
     features=("rolling-update",),
     disruptive=True,
 )
-def test_new_pods_start(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_new_pods_start(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """Pods created all through the rollout start with no failed prepare, about as fast as before."""
     starts = roll_out_under_load(driver, workloads)
-    scene.note(str(starts))
+    check_run.note(str(starts))
     failures = workloads.failed_prepares()
     slowest = max((start.took for start in starts.before), default=0.0)
     limit = 2 * slowest + ALLOWANCE
@@ -88,12 +88,12 @@ def test_new_pods_start(scene: Scene, driver: Driver, workloads: Workloads) -> N
     features=("rolling-update",),
     disruptive=True,
 )
-def test_slices_continuous(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_slices_continuous(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """No slice is deleted or recreated by a rollout, and pools stay complete."""
     pools.await_complete(driver)
     roll_out(driver)
     pools.stay_complete(driver, WITHDRAWAL)
-    touched = [seen for seen in scene.stretch() if seen.kind == "ResourceSlice" and seen.change == "DELETED"]
+    touched = [seen for seen in check_run.stretch() if seen.kind == "ResourceSlice" and seen.change == "DELETED"]
     expect(
         not touched,
         "no slice deleted during and after the rollout",

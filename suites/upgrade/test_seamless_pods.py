@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
-from fixtures.driver.scene import Scene
 from fixtures.upgrade.device_health import health_of
 from fixtures.upgrade.flight import roll_out_in_flight
 from fixtures.upgrade.releases import release
@@ -27,7 +27,7 @@ ALLOWANCE = 20.0
     capabilities=("node-shell",),
     disruptive=True,
 )
-def test_running_pods_survive(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_running_pods_survive(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """Running pods neither restart nor lose their devices while two versions overlap."""
     workloads.template("single")
     pods = [f"holder-{index}" for index in range(len(driver.nodes))]
@@ -38,7 +38,7 @@ def test_running_pods_survive(scene: Scene, driver: Driver, workloads: Workloads
     before = {pod: held for pod in pods if (held := holding(driver, workloads, pod))}
     with health_of(workloads) as health:
         roll_out(driver)
-    scene.note(str(health))
+    check_run.note(str(health))
     lost = [loss for pod, held in before.items() for loss in losses(pod, held, holding(driver, workloads, pod))]
     expect(not lost, f"{', '.join(pods)} run on in the same containers, with their claims and devices", "; ".join(lost))
     no_device_leaked(driver, workloads)
@@ -53,7 +53,7 @@ def test_running_pods_survive(scene: Scene, driver: Driver, workloads: Workloads
     capabilities=("node-shell",),
     disruptive=True,
 )
-def test_cross_version_release(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_cross_version_release(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """What the old version prepared, the new one unprepares: the pod is soon gone, and its device free."""
     workloads.template("single")
     indexed = list(enumerate(driver.nodes))
@@ -68,7 +68,7 @@ def test_cross_version_release(scene: Scene, driver: Driver, workloads: Workload
     for node in driver.nodes:
         driver.await_registered(node)
     across = release(driver, workloads, late)
-    scene.note(
+    check_run.note(
         f"pods were gone after {within.took:.1f} s where one version prepared and unprepared, "
         f"after {across.took:.1f} s where the old one prepared and the new one unprepared"
     )
@@ -91,11 +91,11 @@ def test_cross_version_release(scene: Scene, driver: Driver, workloads: Workload
     disruptive=True,
     fake=True,
 )
-def test_in_flight(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_in_flight(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """A prepare that is in flight when the old version is told to stop ends well, and is not repeated."""
     workloads.template("single")
     flight = roll_out_in_flight(driver, workloads, driver.nodes[0], "passenger")
-    scene.note(f"prepares, in seconds since the old version was told to stop: {flight}")
+    check_run.note(f"prepares, in seconds since the old version was told to stop: {flight}")
     failures = workloads.failed_prepares()
     expect(
         flight.over and not failures.by_driver,

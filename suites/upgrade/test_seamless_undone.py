@@ -5,8 +5,8 @@ from __future__ import annotations
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
 from fixtures.driver import pools
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
-from fixtures.driver.scene import Scene
 from fixtures.upgrade.releases import release
 from fixtures.upgrade.rollouts import begin_failing, broken_versions, roll_back, roll_out
 from fixtures.upgrade.streams import start_on_each_node
@@ -22,14 +22,14 @@ from fixtures.workload.workloads import Workloads
     features=("rolling-update",),
     disruptive=True,
 )
-def test_failed_rollout(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_failed_rollout(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """A broken new version leaves the old one serving: pods start on each node, and the rollout can be taken back."""
     workloads.template("single")
     usual = start_on_each_node(driver, workloads, "before")
     for number, broken in enumerate(broken_versions(driver)):
         begin_failing(driver, broken)
         took = start_on_each_node(driver, workloads, f"broken-{number}")
-        scene.note(f"pods start in {took:.1f} s beside a version that {broken.how}, in {usual:.1f} s before")
+        check_run.note(f"pods start in {took:.1f} s beside a version that {broken.how}, in {usual:.1f} s before")
     roll_back(driver)
     pools.await_complete(driver)
     no_device_leaked(driver, workloads)
@@ -44,7 +44,7 @@ def test_failed_rollout(scene: Scene, driver: Driver, workloads: Workloads) -> N
     capabilities=("node-shell",),
     disruptive=True,
 )
-def test_rollback(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_rollback(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """An update can be taken back: the old version releases what the new one prepared, and pods start again."""
     workloads.template("single")
     roll_out(driver)
@@ -59,8 +59,8 @@ def test_rollback(scene: Scene, driver: Driver, workloads: Workloads) -> None:
     for node in driver.nodes:
         driver.await_registered(node)
     released = release(driver, workloads, pods)
-    scene.note(f"pods of the new version were gone {released.took:.1f} s after their deletion under the old one")
+    check_run.note(f"pods of the new version were gone {released.took:.1f} s after their deletion under the old one")
     expect(not released.left, "no CDI file of released claims", f"left: {', '.join(released.left)}")
     took = start_on_each_node(driver, workloads, "after")
-    scene.note(f"pods start in {took:.1f} s after the rollback")
+    check_run.note(f"pods start in {took:.1f} s after the rollback")
     no_device_leaked(driver, workloads)

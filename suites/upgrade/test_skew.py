@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
-from fixtures.driver.scene import Scene
 from fixtures.upgrade.node_by_node import appearances, how_it_went, lacks
 from fixtures.upgrade.rollouts import roll_out
 from fixtures.workload.leaks import no_device_leaked
@@ -23,7 +23,7 @@ from fixtures.workload.workloads import Workloads
     disruptive=True,
     topology="skew",
 )
-def test_old_kubelet(scene: Scene, driver: Driver, workloads: Workloads) -> None:
+def test_old_kubelet(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """After a rollout every node, also with an old kubelet, has driver and complete pool, and starts and ends pods."""
     workloads.template("single")
     before = {node: f"before-on-{node}" for node in driver.nodes}
@@ -37,7 +37,7 @@ def test_old_kubelet(scene: Scene, driver: Driver, workloads: Workloads) -> None
         workloads.delete(before[node])
         workloads.pod(after[node], templates={"device": "single"}, node=node)
     problems = lacks(driver, workloads, start=after, end=before)
-    for sentence in how_it_went(driver, scene.stretch()):
-        scene.note(sentence)
+    for sentence in how_it_went(driver, check_run.stretch()):
+        check_run.note(sentence)
     expect(not problems, "the driver serves on every node after its rollout", "; ".join(problems), appearances(driver))
     no_device_leaked(driver, workloads)

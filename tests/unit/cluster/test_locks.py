@@ -1,4 +1,4 @@
-"""Leases: the cluster together or alone, a waiting one before new ones; nodes alone; none outlives its holder."""
+"""Locks: the cluster together or alone, a waiting one before new ones; nodes alone; none outlives its holder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NODES = ["a", "b", "c"]
 HOLD = """
 import sys
 from pathlib import Path
-from fixtures.cluster.leases import {how}
+from fixtures.cluster.locks import {how}
 with {how}(Path(sys.argv[1]){more}):
     print("held", flush=True)
     sys.stdin.read()
@@ -132,7 +132,7 @@ def test_clusters_have_leases_of_their_own(tmp_path: Path, start: Start) -> None
 
 
 @pytest.mark.parametrize(("how", "more"), [("alone", ""), ("shared", ""), ("taken", ", ['a'], 1")])
-def test_a_lease_holds_between_processes_and_ends_with_its_holder(
+def test_a_lock_holds_between_processes_and_ends_with_its_holder(
     tmp_path: Path, start: Start, how: str, more: str
 ) -> None:
     command = [sys.executable, "-c", HOLD.format(how=how, more=more), str(tmp_path)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fixtures.kube import journal
+from fixtures.kube import request_log
 from fixtures.kube.api import Kube
 from fixtures.rights.right import Right, given_by, needed_by
 from fixtures.rights.role import cluster_role
@@ -125,15 +125,15 @@ def test_the_smallest_role_has_a_rule_for_each_set_of_verbs() -> None:
     assert sorted(map(str, given_by(role["rules"]))) == sorted(texts)
 
 
-def test_the_journal_has_what_decides_about_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_request_log_has_what_decides_about_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "journal"
-    journal.note("me", "get", "/version", {})
-    monkeypatch.setenv(journal.JOURNAL_VARIABLE, str(file))
+    request_log.log("me", "get", "/version", {})
+    monkeypatch.setenv(request_log.LOG_VARIABLE, str(file))
     monkeypatch.setenv("PYTEST_CURRENT_TEST", "suites/x.py::test_y (call)")
     rules = [{"verbs": ["get"]}]
     body = {"kind": "Role", "metadata": {"name": "r", "labels": {}}, "rules": rules, "data": "large"}
-    journal.note("me", "patch", "/p", {"body": body, "content_type": "application/apply-patch+yaml"})
-    journal.note("me", "get", "/q", {"watch": True, "body": None})
+    request_log.log("me", "patch", "/p", {"body": body, "content_type": "application/apply-patch+yaml"})
+    request_log.log("me", "get", "/q", {"watch": True, "body": None})
     common = {"agent": "me", "test": "suites/x.py::test_y"}
     assert [json.loads(text) for text in file.read_text().splitlines()] == [
         {
@@ -150,7 +150,7 @@ def test_the_journal_has_what_decides_about_rights(tmp_path: Path, monkeypatch: 
 
 def test_only_the_runners_own_requests_are_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     noted: list[str] = []
-    monkeypatch.setattr(journal, "note", lambda _agent, _method, path, _parameters: noted.append(path))
+    monkeypatch.setattr(request_log, "note", lambda _agent, _method, path, _parameters: noted.append(path))
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(
         "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], "

@@ -14,7 +14,7 @@ from drivers.loading import load
 from fixtures.check.collected import FILE as CATALOGUE
 from fixtures.check.collected import checks, node_ids
 from fixtures.kube.api import Kube
-from fixtures.kube.journal import JOURNAL_VARIABLE
+from fixtures.kube.request_log import LOG_VARIABLE
 from fixtures.rights import __main__ as command
 from fixtures.rights.record import updated, used_rights
 from fixtures.rights.review import missing
@@ -184,7 +184,7 @@ def test_rights_are_recorded_where_the_role_is_for(
         report = {"metadata": metadata, "verdict": "conformant", "exitCode": 0, "practices": [], "checks": [check]}
         report |= {"cluster": {"provider": provider, "name": "", "serverVersion": ""}, "driver": {"name": "d"}}
         (out / "conformance-report.json").write_text(json.dumps(report))
-        Path(env[JOURNAL_VARIABLE]).write_text(json.dumps(line("/api/v1/configmaps", OPERATOR)) + "\n")
+        Path(env[LOG_VARIABLE]).write_text(json.dumps(line("/api/v1/configmaps", OPERATOR)) + "\n")
 
     monkeypatch.setattr("subprocess.run", run)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -13,8 +13,8 @@ import pytest
 from drivers.install import Instance
 from drivers.loading import load
 from fixtures.cluster.handle import ClusterHandle
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Disturbance, Driver
-from fixtures.driver.scene import Scene
 from fixtures.kube.api import Kube
 from fixtures.kube.timeouts import Timeouts
 from fixtures.recorder.reading import Recorder, Seen
@@ -148,18 +148,18 @@ def test_whatever_happened_the_bars_of_a_life_have_neither_gap_nor_overlap(seed:
             assert bar.label != following.label or bar.end in gone[lane]
 
 
-def scene(tmp_path: Path, namespace: str | None) -> Scene:
+def check_run(tmp_path: Path, namespace: str | None) -> CheckRun:
     handle = ClusterHandle(
         "standard", "c", Path("k"), "1.37.2", (), frozenset(), Path("kubectl"), Path("docker"), tmp_path
     )
     kube = Kube.__new__(Kube)
     (tmp_path / "recorder").mkdir()
     (tmp_path / "recorder" / "events.jsonl").touch()
-    return Scene(handle, kube, Recorder(tmp_path, kube), {}, namespace)
+    return CheckRun(handle, kube, Recorder(tmp_path, kube), {}, namespace)
 
 
 def test_a_picture_is_kept_as_record_timeline_and_text(tmp_path: Path) -> None:
-    of = scene(tmp_path, "ns")
+    of = check_run(tmp_path, "ns")
     row = {"at": of.recorder.started + 1, "kind": "Pod", "change": "ADDED", "namespace": "ns", "name": "x", "uid": "u"}
     row |= {"terminating": False, "facts": {"phase": "Pending", "ready": False, "owner": None}}
     (tmp_path / "recorder" / "events.jsonl").write_text(json.dumps(row) + "\n")
@@ -171,7 +171,7 @@ def test_a_picture_is_kept_as_record_timeline_and_text(tmp_path: Path) -> None:
 
 
 def test_the_picture_of_a_failed_check_ends_where_it_failed(tmp_path: Path) -> None:
-    of = scene(tmp_path, "ns")
+    of = check_run(tmp_path, "ns")
     picture.keep(of, tmp_path, "a check", failed=True)
     (end,) = from_json((tmp_path / picture.FILE).read_text()).marks
     assert (end.lane, end.label, end.severe) == (None, "the check failed", True)
@@ -179,12 +179,12 @@ def test_the_picture_of_a_failed_check_ends_where_it_failed(tmp_path: Path) -> N
 
 
 def test_a_check_without_a_namespace_has_no_picture(tmp_path: Path) -> None:
-    picture.keep(scene(tmp_path, None), tmp_path, "a check", failed=False)
+    picture.keep(check_run(tmp_path, None), tmp_path, "a check", failed=False)
     assert not list(tmp_path.glob("*.*"))
 
 
 def test_a_check_that_saw_nothing_has_an_empty_picture(tmp_path: Path) -> None:
-    picture.keep(scene(tmp_path, "ns"), tmp_path, "a check", failed=False)
+    picture.keep(check_run(tmp_path, "ns"), tmp_path, "a check", failed=False)
     assert from_json((tmp_path / picture.FILE).read_text()).bars == ()
 
 

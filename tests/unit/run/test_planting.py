@@ -133,9 +133,9 @@ def test_other_saboteurs_need_nothing_of_the_cluster(memory: Memory, saboteur: S
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_cluster_is_leased_meanwhile(cluster: Memory, tmp_path: Path) -> None:
+def test_the_cluster_is_locked_meanwhile(cluster: Memory, tmp_path: Path) -> None:
     def ask() -> None:
-        with (tmp_path / "leases" / "cluster").open("w") as lock:
+        with (tmp_path / "locks" / "cluster").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
     with planted(cluster, REGISTRY["service-accounts-write-slices"], "run-1", tmp_path), pytest.raises(BlockingIOError):

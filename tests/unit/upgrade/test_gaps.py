@@ -12,8 +12,8 @@ import pytest
 from drivers.install import Instance
 from drivers.loading import load
 from fixtures.check.outcomes import CheckFailed
+from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import LEAVES, Driver
-from fixtures.driver.scene import Scene
 from fixtures.kube.timeouts import Timeouts
 from fixtures.recorder.invariants import Violation
 from fixtures.recorder.reading import Seen
@@ -46,7 +46,7 @@ def piece(driver: Driver, node: str, *devices: str, pool: str | None = None) -> 
 
 
 class Stage:
-    """A scene without a cluster, in which drivers leave and come back at once."""
+    """A check run without a cluster, in which drivers leave and come back at once."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.notes: list[str] = []
@@ -56,7 +56,7 @@ class Stage:
         recorder = SimpleNamespace(
             violations=lambda _, name: [v for v in self.violations if name in v.drivers], stretch=self._stretch
         )
-        self.scene = cast("Scene", SimpleNamespace(note=self.notes.append, recorder=recorder))
+        self.check_run = cast("CheckRun", SimpleNamespace(note=self.notes.append, recorder=recorder))
         monkeypatch.setattr(gaps, "SETTLED", -1)
         monkeypatch.setattr(gaps, "vanish", lambda driver, _: driver.note(LEAVES))
         monkeypatch.setattr(Driver, "start", lambda driver: self._start(driver))  # noqa: PLW0108 - to be bound
@@ -81,7 +81,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 def test_drivers_whose_slices_stay_or_come_back_are_told(stage: Stage, memory: Memory) -> None:
     drivers = [made(memory, "aaa"), made(memory, "bbb")]
-    sweep(stage.scene, drivers, [-1, -1])
+    sweep(stage.check_run, drivers, [-1, -1])
     assert sorted(stage.notes)[:2] == ["pod of d-aaa.fake.dra", "pod of d-bbb.fake.dra"]
     told = "1 s (stayed), 1 s (stayed)"
     ways = "after its crash and after a clean stop"
@@ -100,7 +100,7 @@ def test_slices_that_go_in_a_short_gap_are_wrong(stage: Stage, memory: Memory) -
     with pytest.raises(
         CheckFailed, match=r"slices of node-2 gone after 0\.\d s, the driver was away for 1\.\d s"
     ) as failure:
-        sweep(stage.scene, [driver], [-1])
+        sweep(stage.check_run, [driver], [-1])
     assert "node-1" not in failure.value.observed
 
 
@@ -110,7 +110,7 @@ def test_slices_may_go_when_the_driver_was_away_for_longer(stage: Stage, memory:
     stage.away["node-2"] = 29
     stage.returns = lambda driver: memory.put(piece(driver, "node-2"))
     with pytest.raises(CheckFailed, match="node-2 advertises 2 devices, before it were 0") as failure:
-        sweep(stage.scene, [driver], [-1])
+        sweep(stage.check_run, [driver], [-1])
     assert "gone" not in failure.value.observed
 
 
@@ -129,8 +129,8 @@ def test_slices_that_do_not_come_back_as_they_were_are_wrong(
     well, ill = made(memory, "aaa"), made(memory, "bbb")
     stage.returns = lambda driver: back(memory, driver) if driver is ill else None
     with pytest.raises(CheckFailed, match=told):
-        sweep(stage.scene, [well, ill], [-1, -1])
-    assert (stage.scene.driver, stage.scene.namespace) == (ill, "dra-bbb"), (
+        sweep(stage.check_run, [well, ill], [-1, -1])
+    assert (stage.check_run.driver, stage.check_run.namespace) == (ill, "dra-bbb"), (
         "the snapshot is that of the driver concerned"
     )
     assert not any("pod of d-bbb" in note for note in stage.notes)
@@ -142,7 +142,7 @@ def test_a_driver_that_does_not_come_back_is_wrong(stage: Stage, memory: Memory)
 
     stage.returns = never
     with pytest.raises(CheckFailed, match="expected all driver pods Ready, observed none is"):
-        sweep(stage.scene, [made(memory, "aaa")], [-1])
+        sweep(stage.check_run, [made(memory, "aaa")], [-1])
 
 
 def test_slices_that_are_not_withdrawn_in_a_long_gap_are_wrong(
@@ -152,10 +152,10 @@ def test_slices_that_are_not_withdrawn_in_a_long_gap_are_wrong(
     driver = made(memory, "aaa")
     driver.timeouts = Timeouts(1, {"slices_withdrawn": 1e-9})
     with pytest.raises(CheckFailed, match="expected slices of d-aaa"):
-        sweep(stage.scene, [driver], [-1])
+        sweep(stage.check_run, [driver], [-1])
 
 
 def test_what_the_recorder_saw_broken_of_a_sibling_is_wrong(stage: Stage, memory: Memory) -> None:
     stage.violations = [Violation(1, None, ("d-bbb.fake.dra",), "pool node-1 went back")]
     with pytest.raises(CheckFailed, match="pool node-1 went back"):
-        sweep(stage.scene, [made(memory, "aaa"), made(memory, "bbb")], [-1, -1])
+        sweep(stage.check_run, [made(memory, "aaa"), made(memory, "bbb")], [-1, -1])

@@ -142,7 +142,7 @@ def failed(world: World) -> set[str]:
         "viewer": persona("viewer"),
         "api": whole.served,
         "elsewhere": "dra-1-other",
-        "scene": SimpleNamespace(tables=[], note=lambda _text: None),
+        "check_run": SimpleNamespace(tables=[], note=lambda _text: None),
         "audit": Audit(world.cluster(), BUILT_IN),
     }
     broken = set()

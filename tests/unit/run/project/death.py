@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
-from fixtures.driver.scene import Scene
+from fixtures.driver.check_run import CheckRun
 
 
 @check("upgrade.ends.a-before", level="core", source="GP-3", hint="none")
@@ -13,9 +13,9 @@ def test_a_before() -> None:
 
 
 @check("upgrade.ends.b-at-it", level="core", source="GP-3", hint="none")
-def test_b_at_it(scene: Scene) -> None:
+def test_b_at_it(check_run: CheckRun) -> None:
     """It fails since the cluster died."""
-    (scene.handle.kubeconfig.parent / "dead").touch()
+    (check_run.handle.kubeconfig.parent / "dead").touch()
     expect(False, "a pod", "no answer")
 
 

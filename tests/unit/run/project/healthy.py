@@ -10,7 +10,7 @@ from drivers.install import Instance
 from fixtures.check.decorator import check
 from fixtures.cluster.handle import ClusterHandle
 from fixtures.cluster.nodes.quiet import TAKEN_LABEL, QuietNode
-from fixtures.driver.scene import Scene
+from fixtures.driver.check_run import CheckRun
 from fixtures.run.news import tell
 from fixtures.run.place import Place
 
@@ -24,10 +24,15 @@ def test_kept(place: Place) -> None:
 
 @check("drain.order.alone", level="core", source="GP-6", hint="nothing to do")
 def test_alone(
-    namespace: str, scene: Scene, instance: Instance, cluster: ClusterHandle, workers: list[str], quiet_node: QuietNode
+    namespace: str,
+    check_run: CheckRun,
+    instance: Instance,
+    cluster: ClusterHandle,
+    workers: list[str],
+    quiet_node: QuietNode,
 ) -> None:
     """It is kept, in a namespace of its own, on a node that it has for itself."""
-    assert namespace == scene.namespace == instance.namespace
+    assert namespace == check_run.namespace == instance.namespace
     assert workers == [quiet_node.name] == ["node-2"]
     assert instance.node_selector.items() >= {TAKEN_LABEL: instance.id}.items()
     assert may(cluster, "cluster", fcntl.LOCK_SH)
@@ -51,7 +56,7 @@ def test_elsewhere() -> None:
 
 def may(cluster: ClusterHandle, thing: str, how: int) -> bool:
     """Whether somebody else would get a thing now."""
-    with (cluster.state / "leases" / thing.replace("/", "_")).open("a") as lock:
+    with (cluster.state / "locks" / thing.replace("/", "_")).open("a") as lock:
         try:
             fcntl.flock(lock, how | fcntl.LOCK_NB)
         except BlockingIOError:

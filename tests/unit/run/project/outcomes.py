@@ -10,7 +10,7 @@ import pytest
 
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import CheckFailed, expect, inconclusive, not_applicable
-from fixtures.driver.scene import Scene
+from fixtures.driver.check_run import CheckRun
 from fixtures.recorder.reading import Seen
 from reports.model import Measurement
 
@@ -126,35 +126,35 @@ def test_exempt(breaks: None) -> None:
 
 
 @simple("invariant-broken")
-def test_invariant_broken(scene: Scene) -> None:
+def test_invariant_broken(check_run: CheckRun) -> None:
     """It passes, but the recorder saw something."""
-    row = {"at": scene.recorder.started, "namespace": "ns", "drivers": [], "text": "claim x holds too much"}
-    with (scene.handle.state / "recorder" / "violations.jsonl").open("a") as file:
+    row = {"at": check_run.recorder.started, "namespace": "ns", "drivers": [], "text": "claim x holds too much"}
+    with (check_run.handle.state / "recorder" / "violations.jsonl").open("a") as file:
         file.write(json.dumps(row) + "\n")
 
 
 @simple("explained", disruptive=True)
-def test_explained(scene: Scene) -> None:
+def test_explained(check_run: CheckRun) -> None:
     """It fails in a place of its own, which is looked at."""
-    scene.measurements.append(Measurement(name="pods", value=3, unit="pods"))
+    check_run.measurements.append(Measurement(name="pods", value=3, unit="pods"))
     facts = {"phase": "Running", "ready": True, "owner": None}
-    seen = Seen(scene.recorder.started + 1, "Pod", "ADDED", "ns", "p", "u", terminating=False, facts=facts)
+    seen = Seen(check_run.recorder.started + 1, "Pod", "ADDED", "ns", "p", "u", terminating=False, facts=facts)
     names = ("at", "kind", "change", "namespace", "name", "uid", "terminating", "facts")
-    with (scene.handle.state / "recorder" / "events.jsonl").open("a") as file:
+    with (check_run.handle.state / "recorder" / "events.jsonl").open("a") as file:
         file.write(json.dumps({name: getattr(seen, name) for name in names}) + "\n")
     expect(False, "a device", "none")
 
 
 @simple("passed-unexplained", disruptive=True)
-def test_passed_unexplained(scene: Scene) -> None:
+def test_passed_unexplained(check_run: CheckRun) -> None:
     """It passes, but the recorder's file is lost."""
-    (scene.handle.state / "recorder" / "events.jsonl").unlink()
+    (check_run.handle.state / "recorder" / "events.jsonl").unlink()
 
 
 @simple("failed-unexplained")
-def test_failed_unexplained(scene: Scene) -> None:
+def test_failed_unexplained(check_run: CheckRun) -> None:
     """It fails, and the recorder's file is lost."""
-    (scene.handle.state / "recorder" / "events.jsonl").unlink()
+    (check_run.handle.state / "recorder" / "events.jsonl").unlink()
     expect(False, "a device", "none")
 
 

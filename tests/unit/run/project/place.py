@@ -23,7 +23,7 @@ collected.FILE = collected.SUITES / "catalogue.yaml"
 
 from fixtures.cluster.errors import ClusterError  # noqa: E402
 from fixtures.cluster.handle import ClusterHandle, Node  # noqa: E402
-from fixtures.driver.scene import SCENE, Scene  # noqa: E402
+from fixtures.driver.check_run import CHECK_RUN, CheckRun  # noqa: E402
 from fixtures.kube.api import Kube  # noqa: E402
 from fixtures.options.options import Options  # noqa: E402
 from fixtures.recorder.reading import Recorder  # noqa: E402
@@ -128,13 +128,13 @@ def kube() -> Kube:
 
 
 @pytest.fixture
-def scene(request: pytest.FixtureRequest, cluster: ClusterHandle, tmp_path: Path) -> Scene:
+def check_run(request: pytest.FixtureRequest, cluster: ClusterHandle, tmp_path: Path) -> CheckRun:
     """In the place of the real one: a namespace of words, with a recorder of its own."""
     handle = replace(cluster, state=tmp_path)
     (tmp_path / "recorder").mkdir()
     (tmp_path / "recorder" / "events.jsonl").touch()
-    made = Scene(handle, Words(), Recorder(handle.state, Words()), {}, "ns")
-    request.node.stash[SCENE] = made
+    made = CheckRun(handle, Words(), Recorder(handle.state, Words()), {}, "ns")
+    request.node.stash[CHECK_RUN] = made
     return made
 
 
