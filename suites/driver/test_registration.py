@@ -5,8 +5,8 @@ from __future__ import annotations
 from fixtures.check.decorator import check
 from fixtures.cluster.nodes.quiet import QuietNode
 from fixtures.driver import pools
+from fixtures.driver.disruptions import restart_kubelet
 from fixtures.driver.driver import Driver
-from fixtures.driver.injuries import restart_kubelet
 
 
 @check(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixtures.check.decorator import check
 from fixtures.driver import pools
-from fixtures.driver.injuries import remove_socket
+from fixtures.driver.disruptions import remove_socket
 from fixtures.liveness.service import OutsideDriver
 from fixtures.workload.leaks import no_device_leaked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
 from fixtures.driver.driver import Driver
-from fixtures.liveness.answers import INJURIES, unnoticed
+from fixtures.liveness.answers import SOCKET_DISRUPTIONS, unnoticed
 from fixtures.liveness.probes import liveness_problems
 
 
@@ -32,5 +32,5 @@ def test_declared(driver: Driver) -> None:
 )
 def test_truthful(driver: Driver) -> None:
     """The health answer turns bad when the DRA socket or the registration socket is gone, and when one hangs."""
-    problems = unnoticed(driver, INJURIES)
+    problems = unnoticed(driver, SOCKET_DISRUPTIONS)
     expect(not problems, "a bad health answer while a socket is gone or hangs", "; ".join(problems))

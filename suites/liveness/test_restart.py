@@ -6,8 +6,8 @@ from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
 from fixtures.cluster.nodes.quiet import QuietNode
 from fixtures.driver import pools
+from fixtures.driver.disruptions import freeze, kill, remove_socket, restart_kubelet
 from fixtures.driver.driver import Driver
-from fixtures.driver.injuries import freeze, kill, remove_socket, restart_kubelet
 from fixtures.driver.sockets import await_socket
 from fixtures.liveness.probes import await_ready, await_restart, promise
 from fixtures.liveness.steadiness import burden, steadiness

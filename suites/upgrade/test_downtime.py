@@ -7,8 +7,8 @@ from fixtures.check.outcomes import expect, inconclusive
 from fixtures.cluster.nodes.shell import kubelet_version
 from fixtures.driver import pools
 from fixtures.driver.check_run import CheckRun
+from fixtures.driver.disruptions import freeze, hangs, thaw, vanish
 from fixtures.driver.driver import Driver
-from fixtures.driver.injuries import freeze, hangs, thaw, vanish
 from fixtures.upgrade.absence import held_by, keep_devices, leave_with_devices, refusal
 from fixtures.upgrade.moments import Moments
 from fixtures.upgrade.survival import crash_containers, live_on

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fixtures.check.decorator import check
 from fixtures.driver.check_run import CheckRun
+from fixtures.driver.disruptions import vanish
 from fixtures.driver.driver import Driver
-from fixtures.driver.injuries import vanish
 from fixtures.upgrade.absence import await_withdrawn
 from fixtures.upgrade.gaps import sweep
 from fixtures.upgrade.moments import Moments

@@ -10,7 +10,7 @@ from drivers.install import RUN_LABEL
 from drivers.loading import load
 from fixtures.cluster.images import needed
 from fixtures.kube.api import WatchExpired
-from fixtures.kube.patience import TRANSIENT
+from fixtures.kube.retries import TRANSIENT
 
 if TYPE_CHECKING:
     from tests.existing.conftest import ByHand, Suite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from _pytest.outcomes import Skipped
 
-from fixtures.check.outcomes import CheckFailed, Said, expect, inconclusive, not_applicable
+from fixtures.check.outcomes import CheckFailed, OtherOutcome, expect, inconclusive, not_applicable
 
 
 def test_what_holds_is_passed_over() -> None:
@@ -31,7 +31,7 @@ def test_a_failure_without_context_has_two_lines() -> None:
 )
 def test_another_outcome_is_said_with_its_reason(say: object, outcome: str) -> None:
     assert callable(say)
-    with pytest.raises(Said) as caught:
+    with pytest.raises(OtherOutcome) as caught:
         say("one node only")
     assert (caught.value.outcome, caught.value.reason) == (outcome, "one node only")
     assert isinstance(caught.value, Skipped), "pytest shows it as a skip"

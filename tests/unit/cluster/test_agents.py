@@ -164,7 +164,7 @@ def test_shells_are_by_docker_on_kind_and_by_agents_elsewhere(agents: Agents, me
     root = Path("/root")
     on_kind = shells_on(["a"], handle(tmp_path, Path("docker"), "node-shell"), memory, root)
     assert on_kind == {"a": DockerShell("a", Path("docker"), kubelet_root=root)}
-    agents.note()
+    agents.publish()
     elsewhere = shells_on(["b"], handle(tmp_path, None, "node-shell"), memory, root)
     assert elsewhere == {"b": AgentShell("b", agents, kubelet_root=root)}
     assert shells_on(["b"], handle(tmp_path, None), memory, root) == {}

@@ -63,8 +63,8 @@ class Answers(Kube):
         self.error = (status, json.dumps(body or {"message": "no"}).encode())
         self.asked: list[tuple[str, Object]] = []
 
-    def post(self, path: str, body: Object, *, patiently: bool = True) -> Object:
-        assert not patiently, "a budget may last longer than anybody waits for an answer"
+    def post(self, path: str, body: Object, *, retry: bool = True) -> Object:
+        assert not retry, "a budget may last longer than anybody waits for an answer"
         self.asked.append((path, body))
         status, text = self.error
         if status:

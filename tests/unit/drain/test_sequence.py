@@ -43,7 +43,7 @@ class Cluster(Memory):
         threading.Event().wait(seconds)
         return iter(())
 
-    def post(self, path: str, body: Object, *, patiently: bool = True) -> Object:  # noqa: ARG002
+    def post(self, path: str, body: Object, *, retry: bool = True) -> Object:  # noqa: ARG002
         name, dry_run = body["metadata"]["name"], bool(body["deleteOptions"]["dryRun"])
         if self.refused.get(name, 0):
             self.refused[name] -= 1

@@ -14,10 +14,10 @@ import pytest
 from drivers.install import Instance, render
 from drivers.loading import load
 from drivers.saboteurs import REGISTRY
-from fixtures.check.outcomes import CheckFailed, Said
+from fixtures.check.outcomes import CheckFailed, OtherOutcome
 from fixtures.cluster.nodes.shell import DockerShell, NodeShell, NodeShellError
+from fixtures.driver.disruptions import freeze
 from fixtures.driver.driver import Driver, installed
-from fixtures.driver.injuries import freeze
 from fixtures.kube import metrics
 from fixtures.kube.status import is_ready, rolled_out
 from fixtures.kube.timeouts import Timeouts
@@ -298,7 +298,7 @@ def test_a_preinstalled_driver_is_started_anew_and_then_as_it_was(theirs: Driver
 
 
 def test_a_preinstalled_driver_is_given_no_other_version(theirs: Driver) -> None:
-    with pytest.raises(Said, match="not-applicable: a preinstalled driver is given no other version"):
+    with pytest.raises(OtherOutcome, match="not-applicable: a preinstalled driver is given no other version"):
         theirs.change_to(theirs.instance, lambda objects: objects)
 
 

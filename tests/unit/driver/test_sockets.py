@@ -13,8 +13,8 @@ from drivers.loading import load
 from fixtures.check.outcomes import CheckFailed
 from fixtures.cluster.nodes.shell import DockerShell
 from fixtures.driver import sockets as module
+from fixtures.driver.disruptions import remove_socket, socket_gone, socket_hangs
 from fixtures.driver.driver import Driver
-from fixtures.driver.injuries import remove_socket, socket_gone, socket_hangs
 from fixtures.driver.sockets import SocketKind, await_socket, sockets
 from fixtures.kube.api import Kube
 from fixtures.kube.timeouts import Timeouts

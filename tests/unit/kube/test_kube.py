@@ -18,7 +18,7 @@ from kubernetes import client
 
 from fixtures.kube.api import DELETED_AT_ONCE, Conflict, Gone, Kube, Refused, Unprocessable, WatchExpired
 from fixtures.kube.kinds import KINDS, path_of
-from fixtures.kube.patience import TRANSIENT, ApiError, message_of, pause
+from fixtures.kube.retries import TRANSIENT, ApiError, message_of, pause
 
 Object = dict[str, Any]
 CUT = 0
@@ -96,7 +96,7 @@ def kube(server: Server, monkeypatch: pytest.MonkeyPatch) -> Kube:
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Kube._call.retry, "stop", tenacity.stop_after_attempt(3))
     monkeypatch.setattr(Kube._call.retry, "wait", tenacity.wait_none())
 
@@ -254,7 +254,7 @@ def test_an_object_whose_replacement_got_no_answer_is_replaced(
     assert [asked.method for asked in server.asked] == ["PUT", "PUT", "GET"]
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("hasty")
 def test_trouble_that_does_not_pass_is_raised_as_it_is(kube: Kube, server: Server) -> None:
     for _ in range(3):
         server.will(503, {})
@@ -303,12 +303,12 @@ def test_a_server_that_answers_is_alive_though_it_may_have_been_ill(kube: Kube, 
     assert {asked.path for asked in server.asked} == {"/readyz"}
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("hasty")
 def test_a_server_that_is_not_there_is_not_alive() -> None:
     assert not Kube(client.Configuration(host="http://127.0.0.1:1"), "x").alive()
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("hasty")
 def test_a_server_that_stays_ill_is_not_alive(kube: Kube, server: Server) -> None:
     for _ in range(3):
         server.will(500, {})

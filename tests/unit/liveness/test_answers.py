@@ -1,4 +1,4 @@
-"""Which injuries of a driver's sockets its health answer does not show."""
+"""Which disruptions of a driver's sockets its health answer does not show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fixtures.kube import metrics
 from fixtures.kube.api import Kube
 from fixtures.kube.timeouts import Timeouts
 from fixtures.liveness import answers
-from fixtures.liveness.answers import INJURIES, Injury, unnoticed
+from fixtures.liveness.answers import SOCKET_DISRUPTIONS, SocketDisruption, unnoticed
 
 Object = dict[str, Any]
 PROBE = {"periodSeconds": 0.1, "failureThreshold": 2, "timeoutSeconds": 0, "exec": {}}
@@ -68,7 +68,7 @@ class Kubelets(Kube):
         return "\n".join(["# TYPE prober_probe_total counter", *rows, ""])
 
     @contextmanager
-    def injured(self, driver: Driver, node: str, socket: SocketKind, what: str) -> Iterator[None]:
+    def disrupted(self, driver: Driver, node: str, socket: SocketKind, what: str) -> Iterator[None]:
         assert driver.kube is self
         self.befell.append(f"{socket} {what} {node}")
         self.ails[node] = f"{socket} {what}"
@@ -90,7 +90,7 @@ def driver_of(kube: Kubelets) -> Driver:
 
 def found(kube: Kubelets) -> list[str]:
     ways = [
-        Injury(kind, what, lambda driver, node, socket, what=what: kube.injured(driver, node, socket, what))  # type: ignore[misc]
+        SocketDisruption(kind, what, lambda driver, node, socket, what=what: kube.disrupted(driver, node, socket, what))  # type: ignore[misc]
         for what in ("gone", "hangs")
         for kind in ("service", "registration")
     ]
@@ -101,7 +101,7 @@ ALL = {"service gone", "registration gone", "service hangs", "registration hangs
 
 
 @pytest.mark.parametrize("nodes", [["a"], ["a", "b"], ["a", "b", "c"]])
-def test_a_true_answer_shows_each_injury(nodes: list[str]) -> None:
+def test_a_true_answer_shows_each_disruption(nodes: list[str]) -> None:
     kube = Kubelets(nodes, ALL)
     assert found(kube) == []
     assert {what.rpartition(" ")[0] for what in kube.befell} == ALL
@@ -110,7 +110,7 @@ def test_a_true_answer_shows_each_injury(nodes: list[str]) -> None:
 
 
 @pytest.mark.parametrize("missed", sorted(ALL))
-def test_an_injury_that_the_answer_does_not_show_is_told(missed: str) -> None:
+def test_a_disruption_that_the_answer_does_not_show_is_told(missed: str) -> None:
     [problem] = found(Kubelets(["a", "b"], ALL - {missed}))
     kind, what = missed.split()
     assert problem.startswith(f"{kind} socket {what} on ")
@@ -121,8 +121,8 @@ def test_an_answer_that_is_never_good_is_no_answer() -> None:
         found(Kubelets(["a"], {""}))
 
 
-def test_the_injuries_are_those_of_both_sockets() -> None:
-    assert [(injury.socket, injury.what) for injury in INJURIES] == [
+def test_the_disruptions_are_those_of_both_sockets() -> None:
+    assert [(disruption.socket, disruption.what) for disruption in SOCKET_DISRUPTIONS] == [
         ("service", "is gone"),
         ("registration", "is gone"),
         ("service", "hangs"),

@@ -15,7 +15,7 @@ import pytest
 import tenacity
 
 from fixtures.kube.api import Kube, WatchExpired
-from fixtures.kube.patience import TRANSIENT
+from fixtures.kube.retries import TRANSIENT
 from fixtures.recorder import __main__ as process
 from fixtures.recorder import reading
 from fixtures.recorder.facts import FACTS, line

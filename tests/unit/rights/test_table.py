@@ -112,8 +112,8 @@ class Judge(Kube):
         self.allowed = rights(*allowed)
         self.asked: list[Right] = []
 
-    def post(self, path: str, body: dict[str, Any], *, patiently: bool = True) -> dict[str, Any]:
-        assert patiently
+    def post(self, path: str, body: dict[str, Any], *, retry: bool = True) -> dict[str, Any]:
+        assert retry
         assert path.endswith("/selfsubjectaccessreviews")
         spec = body["spec"]
         if "nonResourceAttributes" in spec:

@@ -91,7 +91,7 @@ def test_shards_begin_when_all_are_ready_and_are_heard_when_all_have_ended(
 
 
 def test_shards_that_do_not_come_up_say_so(shards: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fixtures.scale.shards.PATIENCE", 1e-9)
+    monkeypatch.setattr("fixtures.scale.shards.START_LIMIT", 1e-9)
     with pytest.raises(CheckFailed, match="2 shards of the load are ready"):
         shards.create(PLAN)
 

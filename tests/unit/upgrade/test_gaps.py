@@ -58,7 +58,7 @@ class Stage:
         )
         self.check_run = cast("CheckRun", SimpleNamespace(note=self.notes.append, recorder=recorder))
         monkeypatch.setattr(gaps, "SETTLED", -1)
-        monkeypatch.setattr(gaps, "vanish", lambda driver, _: driver.note(LEAVES))
+        monkeypatch.setattr(gaps, "vanish", lambda driver, _: driver.mark(LEAVES))
         monkeypatch.setattr(Driver, "start", lambda driver: self._start(driver))  # noqa: PLW0108 - to be bound
         monkeypatch.setattr(gaps, "_run_a_pod", lambda driver: self.notes.append(f"pod of {driver.name}"))
 

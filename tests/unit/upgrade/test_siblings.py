@@ -25,7 +25,7 @@ def driver(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Driver:
     monkeypatch.setattr(Driver, "await_up", up)
     instance = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={"room": "common"})
     made = Driver(memory, instance, ["node-1"], {}, Timeouts())
-    made.note("something")
+    made.mark("something")
     return made
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from drivers.install import RUN_LABEL, Instance
 from drivers.loading import load
-from fixtures.check.outcomes import CheckFailed, Said
+from fixtures.check.outcomes import CheckFailed, OtherOutcome
 from fixtures.kube.affinity import only
 from fixtures.kube.allocations import Device, devices_of
 from fixtures.kube.api import Kube
@@ -243,7 +243,9 @@ def test_devices_of_a_preinstalled_driver_are_left_to_those_who_hold_them(
     manifest = made.instance.manifest.model_copy(update={"install": install, "name": "d"})
     made = replace(made, instance=replace(made.instance, manifest=manifest))
     if theirs and preinstalled:
-        with pytest.raises(Said, match="inconclusive: claims that are not of this run hold devices of n: web/c"):
+        with pytest.raises(
+            OtherOutcome, match="inconclusive: claims that are not of this run hold devices of n: web/c"
+        ):
             made.fill("p", "n", 1)
         assert kube.created == []
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fixtures.check.outcomes import Said
+from fixtures.check.outcomes import OtherOutcome
 from fixtures.kube.api import Refused
 from fixtures.rbac.audit.reading import read
 
@@ -49,7 +49,7 @@ def test_who_may_not_read_says_so(kube: Memory, monkeypatch: pytest.MonkeyPatch)
         raise Refused(facts)  # type: ignore[no-untyped-call]
 
     monkeypatch.setattr(kube, "list", refuse)
-    with pytest.raises(Said) as said:
+    with pytest.raises(OtherOutcome) as said:
         read(kube)
     assert said.value.outcome == "inconclusive"
     assert "rolebindings is forbidden" in said.value.reason

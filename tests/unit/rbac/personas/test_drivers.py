@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fixtures.check.outcomes import CheckFailed, Said
+from fixtures.check.outcomes import CheckFailed, OtherOutcome
 from fixtures.rbac.personas import claim_status, driver_rights, slices
 from fixtures.rbac.personas.attempts import Answer
 
@@ -123,7 +123,7 @@ def test_what_is_not_the_drivers_own_is_tried(stage: Stage) -> None:
 @pytest.mark.parametrize(("metrics", "off"), [(GATE.format(0), True), (GATE.format(1), False), ("", False)])
 def test_finer_rights_are_there_unless_switched_off(metrics: str, off: bool) -> None:
     kube: Any = SimpleNamespace(raw=lambda _method, _path: metrics)
-    with pytest.raises(Said) if off else nullcontext() as ended:
+    with pytest.raises(OtherOutcome) if off else nullcontext() as ended:
         claim_status.needs_finer_rights(kube)
     if off and ended:
         assert ended.value.outcome == "not-applicable"

@@ -11,7 +11,7 @@ import tenacity
 from kubernetes import client
 
 from drivers.install import RUN_LABEL
-from fixtures.check.outcomes import Said
+from fixtures.check.outcomes import OtherOutcome
 from fixtures.cluster.nodes.shell import DockerShell
 from fixtures.kube.api import Kube
 from fixtures.kube.identity import certified, impersonating
@@ -154,7 +154,7 @@ def test_who_may_not_impersonate_cannot_tell(kube: Kube, stage: Stage, monkeypat
         raise stage.problem(403, "cannot impersonate")
 
     monkeypatch.setattr(Kube, "post", refuse)
-    with pytest.raises(Said) as said:
+    with pytest.raises(OtherOutcome) as said:
         identities.mapped(kube, "viewer", Mapped(Subject("Group", "dev")), "ns")
     assert said.value.outcome == "inconclusive"
     assert "may not impersonate dev" in said.value.reason

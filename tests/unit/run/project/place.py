@@ -56,8 +56,8 @@ class Words(Kube):
         }
         return json.dumps(answers[path])
 
-    def post(self, path: str, body: Object, *, patiently: bool = True) -> Object:
-        assert patiently
+    def post(self, path: str, body: Object, *, retry: bool = True) -> Object:
+        assert retry
         assert (path.rpartition("/")[2], body["kind"]) == ("selfsubjectaccessreviews", "SelfSubjectAccessReview")
         return {"status": {"allowed": True}}
 

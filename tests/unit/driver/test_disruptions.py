@@ -10,10 +10,10 @@ import pytest
 
 from drivers.install import Instance
 from drivers.loading import load
-from fixtures.check.outcomes import Said
+from fixtures.check.outcomes import OtherOutcome
 from fixtures.cluster.nodes.shell import DockerShell, NodeShell, NodeShellError
+from fixtures.driver.disruptions import freeze, hangs, vanish
 from fixtures.driver.driver import Driver
-from fixtures.driver.injuries import freeze, hangs, vanish
 from fixtures.kube.timeouts import Timeouts
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def test_a_driver_that_was_restarted_before_it_left_tells_nothing(
             raise NodeShellError("no such process")
 
     monkeypatch.setattr(DockerShell, "signal", signal)
-    with pytest.raises(Said, match="the hung driver on node-2 was restarted") as said:
+    with pytest.raises(OtherOutcome, match="the hung driver on node-2 was restarted") as said:
         vanish(driver, "node-2")
     assert said.value.outcome == "inconclusive"
     assert len(cluster.memory.later) == 1
