@@ -10,7 +10,7 @@ from fixtures.driver.check_run import CheckRun
 from fixtures.driver.disruptions import freeze, hangs, thaw, vanish
 from fixtures.driver.driver import Driver
 from fixtures.upgrade.absence import held_by, keep_devices, leave_with_devices, refusal
-from fixtures.upgrade.moments import Moments
+from fixtures.upgrade.record_times import RecordTimes
 from fixtures.upgrade.survival import crash_containers, live_on
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
@@ -108,7 +108,7 @@ def test_cleanup_delayed(check_run: CheckRun, driver: Driver, workloads: Workloa
     driver.start()
     workloads.gone("leaver", timeout="pod_gone_after_return")
     workloads.released([claim])
-    gone = Moments(check_run.stretch(), driver.disturbances[-1].at).gone("leaver")
+    gone = RecordTimes(check_run.stretch(), driver.disturbances[-1].at).gone("leaver")
     check_run.note(f"the pod was gone {gone:.1f} s after the driver was started again")
     no_device_leaked(driver, workloads)
 

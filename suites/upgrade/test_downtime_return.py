@@ -8,7 +8,7 @@ from fixtures.driver.disruptions import vanish
 from fixtures.driver.driver import Driver
 from fixtures.upgrade.absence import await_withdrawn
 from fixtures.upgrade.gaps import sweep
-from fixtures.upgrade.moments import Moments
+from fixtures.upgrade.record_times import RecordTimes
 from fixtures.upgrade.siblings import Siblings
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
@@ -55,7 +55,7 @@ def test_recovers(check_run: CheckRun, driver: Driver, workloads: Workloads) -> 
     workloads.gone(*deleted, timeout="pod_gone_after_return")
     for pod in (*created, *unscheduled):
         workloads.running(pod)
-    since = Moments(check_run.stretch(), driver.disturbances[-1].at)
+    since = RecordTimes(check_run.stretch(), driver.disturbances[-1].at)
     check_run.note(
         f"after the driver was started again, pods deleted meanwhile were gone within {since.gone(*deleted):.0f} s, "
         f"pods that waited on their nodes ran within {since.ready(*created):.0f} s, "

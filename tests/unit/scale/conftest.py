@@ -16,8 +16,8 @@ from fixtures.scale.prepared import Operation, Prepared
 from fixtures.scale.quantiles import Quantiles
 from fixtures.scale.reference import Reference, Side
 from fixtures.scale.series import Queue
-from fixtures.scale.stages import WITH_CLAIM, WITHOUT_CLAIM, Stage
 from fixtures.scale.started import Started
+from fixtures.scale.startup_latency import WITH_CLAIM, WITHOUT_CLAIM, Stage
 from fixtures.scale.usage import API_SERVER, CONTROLLER_MANAGER, SCHEDULER, Usage
 
 PODS = 100

@@ -13,7 +13,7 @@ from fixtures.scale.generator import evenly
 from fixtures.scale.quantiles import Quantiles, of_histogram, quantiles
 from fixtures.scale.series import Look, Series, grown, histogram
 from fixtures.scale.shared import once
-from fixtures.scale.stages import WITH_CLAIM, WITHOUT_CLAIM, Progress, by_stage
+from fixtures.scale.startup_latency import WITH_CLAIM, WITHOUT_CLAIM, PodStart, by_stage
 from fixtures.scale.usage import usage_in
 
 Object = dict[str, Any]
@@ -33,7 +33,7 @@ def test_quantiles_of_a_histogram_are_interpolated() -> None:
 
 
 def test_stages_lie_between_moments() -> None:
-    whole = Progress(sent=0, claimed=1, allocated=3, reserved=3, bound=6, running=10)
+    whole = PodStart(sent=0, claimed=1, allocated=3, reserved=3, bound=6, running=10)
     stages = by_stage([whole], WITH_CLAIM, last=99)
     assert {stage: found.p50 for stage, found in stages.items()} == {
         "claim": 1,
@@ -46,13 +46,13 @@ def test_stages_lie_between_moments() -> None:
 
 
 def test_what_was_not_over_counts_with_the_time_until_then() -> None:
-    stages = by_stage([Progress(sent=0, claimed=2)], WITH_CLAIM, last=30)
+    stages = by_stage([PodStart(sent=0, claimed=2)], WITH_CLAIM, last=30)
     assert (stages["claim"].p50, stages["allocation"].p50, stages["whole"].p50) == (2, 28, 30)
     assert stages["binding"].count == 0
 
 
 def test_a_plain_pod_has_fewer_stages() -> None:
-    stages = by_stage([Progress(sent=0, bound=1, running=3)], WITHOUT_CLAIM, last=9)
+    stages = by_stage([PodStart(sent=0, bound=1, running=3)], WITHOUT_CLAIM, last=9)
     assert {stage: found.p50 for stage, found in stages.items()} == {"binding": 1, "start": 2, "whole": 3}
 
 
@@ -83,8 +83,8 @@ def test_moments_are_the_first_of_their_kind() -> None:
     ):
         seen.add(kind, "MODIFIED", item, float(now))
     assert seen.progress([("a", -1.0), ("b", 0.0)]) == [
-        Progress(sent=-1, claimed=1, allocated=2, reserved=2, bound=3, running=4),
-        Progress(sent=0),
+        PodStart(sent=-1, claimed=1, allocated=2, reserved=2, bound=3, running=4),
+        PodStart(sent=0),
     ]
     assert seen.over == {"a"}
     assert seen.until(lambda now: now.claims == {"a"}, 0)

@@ -45,8 +45,8 @@ def test_a_driver_of_which_a_kubelet_has_no_fresh_numbers_is_left_out(monkeypatc
 
 
 def test_what_claims_add_is_told_per_pod() -> None:
-    moments = [{KUBELET: Spent(cpu, 1 << 20), DRIVER: Spent(cpu / 2, 1 << 20)} for cpu in (1.0, 1.2, 1.8)]
-    assert table(20, *moments).rows == (
+    milestones = [{KUBELET: Spent(cpu, 1 << 20), DRIVER: Spent(cpu / 2, 1 << 20)} for cpu in (1.0, 1.2, 1.8)]
+    assert table(20, *milestones).rows == (
         ("kubelet", "CPU per pod, ms", "10.0", "30.0", "+20.0"),
         ("kubelet", "memory, MiB", "1.0", "1.0", "+0.0"),
         ("driver", "CPU per pod, ms", "5.0", "15.0", "+10.0"),

@@ -13,8 +13,8 @@ from fixtures.scale.phase import Phase
 from fixtures.scale.prepared import Operation, Prepared
 from fixtures.scale.reference import Reference
 from fixtures.scale.series import Queue
-from fixtures.scale.stages import Stage
 from fixtures.scale.started import Started
+from fixtures.scale.startup_latency import Stage
 from fixtures.scale.usage import CONTROLLER_MANAGER, SCHEDULER, Usage
 from tests.unit.scale.conftest import a_phase, flat
 

@@ -10,7 +10,7 @@ from fixtures.driver.driver import Driver
 from fixtures.kube.api import Kube
 from fixtures.kube.timeouts import Timeouts
 from fixtures.recorder.reading import Seen
-from fixtures.upgrade.moments import Moments, without_driver, without_slices
+from fixtures.upgrade.record_times import RecordTimes, without_driver, without_slices
 
 Object = dict[str, Any]
 
@@ -32,7 +32,7 @@ def away(*stretch: Seen) -> float:
 
 def test_pods_are_gone_with_the_last_of_them() -> None:
     stretch = [seen(101, "a", "DELETED"), seen(102, "b"), seen(104, "b", "DELETED"), seen(109, "other", "DELETED")]
-    assert Moments(stretch, 100).gone("a", "b") == 4
+    assert RecordTimes(stretch, 100).gone("a", "b") == 4
 
 
 def test_pods_are_ready_when_the_last_of_them_is_for_the_first_time() -> None:
@@ -44,7 +44,7 @@ def test_pods_are_ready_when_the_last_of_them_is_for_the_first_time() -> None:
         seen(109, "b", "DELETED", ready=True),
         seen(109, "other", ready=True),
     ]
-    assert Moments(stretch, 100).ready("a", "b") == 3
+    assert RecordTimes(stretch, 100).ready("a", "b") == 3
 
 
 def test_versions_that_overlap_leave_no_gap() -> None:
