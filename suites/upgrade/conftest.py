@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from fixtures.driver.driver import Driver
-from fixtures.upgrade.siblings import Siblings, siblings_of
+from fixtures.upgrade.extra_instances import ExtraInstances, extra_instances_of
 
 
 @pytest.fixture
-def siblings(driver: Driver) -> Iterator[Siblings]:
+def extra_instances(driver: Driver) -> Iterator[ExtraInstances]:
     """More instances of the driver beside the check's own, as many as the check asks for."""
-    with siblings_of(driver) as made:
+    with extra_instances_of(driver) as made:
         yield made

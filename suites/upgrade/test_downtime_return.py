@@ -7,9 +7,9 @@ from fixtures.driver.check_run import CheckRun
 from fixtures.driver.disruptions import vanish
 from fixtures.driver.driver import Driver
 from fixtures.upgrade.absence import await_withdrawn
+from fixtures.upgrade.extra_instances import ExtraInstances
 from fixtures.upgrade.gaps import sweep
 from fixtures.upgrade.record_times import RecordTimes
-from fixtures.upgrade.siblings import Siblings
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
 
@@ -73,8 +73,8 @@ def test_recovers(check_run: CheckRun, driver: Driver, workloads: Workloads) -> 
     capabilities=("node-shell",),
     disruptive=True,
 )
-def test_slices(check_run: CheckRun, driver: Driver, workloads: Workloads, siblings: Siblings) -> None:
+def test_slices(check_run: CheckRun, driver: Driver, workloads: Workloads, extra_instances: ExtraInstances) -> None:
     """Slices stay while the driver is away for a short time, are withdrawn after 30 s, and come back complete."""
-    drivers = [*siblings.install(len(GAPS) - 1), driver]
+    drivers = [*extra_instances.install(len(GAPS) - 1), driver]
     sweep(check_run, drivers, GAPS[-len(drivers) :])
     no_device_leaked(driver, workloads)

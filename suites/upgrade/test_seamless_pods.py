@@ -7,7 +7,7 @@ from fixtures.check.outcomes import expect
 from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
 from fixtures.upgrade.device_health import health_of
-from fixtures.upgrade.flight import roll_out_in_flight
+from fixtures.upgrade.in_flight import roll_out_in_flight
 from fixtures.upgrade.releases import release
 from fixtures.upgrade.rollouts import roll_out
 from fixtures.workload.holdings import holding, losses

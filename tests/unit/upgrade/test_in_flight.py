@@ -9,8 +9,8 @@ import pytest
 
 from fixtures.check.outcomes import CheckFailed
 from fixtures.kube.api import Kube
-from fixtures.upgrade.flight import Flight
-from fixtures.upgrade.side_door import SideDoor
+from fixtures.upgrade.fake_admin import FakeAdmin
+from fixtures.upgrade.in_flight import InFlightCall
 
 Object = dict[str, Any]
 
@@ -32,14 +32,14 @@ def entry(start: float, end: float | None, result: str = "ok", **more: str) -> O
     ],
 )
 def test_one_attempt_spans_the_moment(told: float | None, attempts: list[Object], over: bool) -> None:
-    assert Flight(told, attempts).over == over
+    assert InFlightCall(told, attempts).over == over
 
 
 def test_attempts_are_told_with_their_times() -> None:
-    flight = Flight(10.0, [entry(5, 13), entry(70, 71, "no")])
+    flight = InFlightCall(10.0, [entry(5, 13), entry(70, 71, "no")])
     assert str(flight) == "version 1.0.0 from -5.0 s to +3.0 s: ok; version 1.0.0 from +60.0 s to +61.0 s: no"
-    assert str(Flight(10.0, [])) == "no attempt ended"
-    assert str(Flight(None, [])) == "the old version did not write that it was told to stop"
+    assert str(InFlightCall(10.0, [])) == "no attempt ended"
+    assert str(InFlightCall(None, [])) == "the old version did not write that it was told to stop"
 
 
 class Pod(Kube):
@@ -63,15 +63,15 @@ class Pod(Kube):
         return "".join(json.dumps(line) + "\n" for line in journal)
 
     @property
-    def door(self) -> SideDoor:
+    def admin(self) -> FakeAdmin:
         ports = [{"name": "health", "containerPort": 8081}, {"name": "admin", "containerPort": 8082}]
         metadata = {"name": "driver-x", "namespace": "dra-1a2b3c", "uid": "uid-x"}
-        return SideDoor(self, {"metadata": metadata, "spec": {"containers": [{}, {"ports": ports}]}})
+        return FakeAdmin(self, {"metadata": metadata, "spec": {"containers": [{}, {"ports": ports}]}})
 
 
 def test_rules_are_replaced_and_faults_kept() -> None:
     pod = Pod()
-    pod.door.spoil(pod.door.planted(), {"method": "GetInfo", "hang": True})
+    pod.admin.inject(pod.admin.planted(), {"method": "GetInfo", "hang": True})
     assert pod.put == [{"planted": ["keeps-cdi"], "rules": [{"method": "GetInfo", "hang": True}]}]
 
 
@@ -79,10 +79,10 @@ def test_a_call_is_waited_for_while_the_pod_serves_it() -> None:
     done, other = entry(1, 2, instance="uid-x"), entry(1, None, instance="uid-y")
     served = entry(3, None, instance="uid-x")
     pod = Pod([], [done, other], [done, other, served])
-    assert pod.door.await_entry("NodePrepareResources", 10, in_flight=True) == served
-    assert Pod([done]).door.await_entry("NodePrepareResources", 10) == done
+    assert pod.admin.await_entry("NodePrepareResources", 10, in_flight=True) == served
+    assert Pod([done]).admin.await_entry("NodePrepareResources", 10) == done
 
 
 def test_a_call_that_does_not_come_fails_the_check() -> None:
     with pytest.raises(CheckFailed, match="a call NodePrepareResources in the journal of driver-x within 0 s"):
-        Pod([entry(1, 2, instance="uid-x")]).door.await_entry("NodePrepareResources", 0.1, in_flight=True)
+        Pod([entry(1, 2, instance="uid-x")]).admin.await_entry("NodePrepareResources", 0.1, in_flight=True)

@@ -11,7 +11,7 @@ from drivers.install import Instance
 from drivers.loading import load
 from fixtures.driver.driver import Driver
 from fixtures.kube.timeouts import Timeouts
-from fixtures.upgrade.siblings import siblings_of
+from fixtures.upgrade.extra_instances import extra_instances_of
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -30,14 +30,14 @@ def driver(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Driver:
 
 
 def test_siblings_are_other_instances_in_the_same_place(driver: Driver, memory: Memory) -> None:
-    with siblings_of(driver) as siblings:
-        made = siblings.install(3)
+    with extra_instances_of(driver) as extra_instances:
+        made = extra_instances.install(3)
         assert len({d.name for d in (driver, *made)}) == 4
-        for sibling in made:
-            assert sibling.instance.node_selector == {"room": "common"}
-            assert (sibling.nodes, sibling.disturbances) == (["node-1"], [])
-            assert f"{sibling.name} is up" in memory.done
-            assert memory.get("Namespace", sibling.namespace)["metadata"]["labels"]["dra-conformance/run"] == "run-1"
+        for extra in made:
+            assert extra.instance.node_selector == {"room": "common"}
+            assert (extra.nodes, extra.disturbances) == (["node-1"], [])
+            assert f"{extra.name} is up" in memory.done
+            assert memory.get("Namespace", extra.namespace)["metadata"]["labels"]["dra-conformance/run"] == "run-1"
     assert memory.objects == {}, "all are removed, with their namespaces"
     assert driver.disturbances[0].what == "something"
 
@@ -49,8 +49,8 @@ def test_a_sibling_that_does_not_come_up_is_removed_with_the_others(
         raise RuntimeError("down")
 
     monkeypatch.setattr(Driver, "await_up", down)
-    with pytest.raises(RuntimeError), siblings_of(driver) as siblings:
-        siblings.install(2)
+    with pytest.raises(RuntimeError), extra_instances_of(driver) as extra_instances:
+        extra_instances.install(2)
     assert memory.objects == {}
 
 
@@ -58,6 +58,6 @@ def test_a_driver_that_was_there_before_has_none(driver: Driver, memory: Memory)
     manifest = driver.instance.manifest
     there = manifest.model_copy(update={"install": manifest.install.model_copy(update={"kind": "preinstalled"})})
     driver.instance = dataclasses.replace(driver.instance, manifest=there)
-    with siblings_of(driver) as siblings:
-        assert siblings.install(2) == []
+    with extra_instances_of(driver) as extra_instances:
+        assert extra_instances.install(2) == []
     assert memory.done == []
