@@ -9,7 +9,7 @@ from fixtures.driver import pools
 from fixtures.driver.check_run import CheckRun
 from fixtures.driver.disruptions import freeze, hangs, thaw, vanish
 from fixtures.driver.driver import Driver
-from fixtures.upgrade.absence import held_by, keep_devices, leave_with_devices, refusal
+from fixtures.upgrade.downtime import held_by, keep_devices, leave_with_devices, refusal
 from fixtures.upgrade.record_times import RecordTimes
 from fixtures.upgrade.survival import crash_containers, live_on
 from fixtures.workload.leaks import no_device_leaked

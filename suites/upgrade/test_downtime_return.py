@@ -6,16 +6,16 @@ from fixtures.check.decorator import check
 from fixtures.driver.check_run import CheckRun
 from fixtures.driver.disruptions import vanish
 from fixtures.driver.driver import Driver
-from fixtures.upgrade.absence import await_withdrawn
+from fixtures.upgrade.downtime import await_withdrawn
 from fixtures.upgrade.extra_instances import ExtraInstances
-from fixtures.upgrade.gaps import sweep
+from fixtures.upgrade.outages import sweep
 from fixtures.upgrade.record_times import RecordTimes
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
 
 SOON = 5.0
 # Until the DaemonSet may run pods again; the driver serves some seconds later.
-GAPS = (10.0, 18.0, 22.0, 26.0, 30.0, 38.0)
+OUTAGES = (10.0, 18.0, 22.0, 26.0, 30.0, 38.0)
 
 
 @check(
@@ -75,6 +75,6 @@ def test_recovers(check_run: CheckRun, driver: Driver, workloads: Workloads) -> 
 )
 def test_slices(check_run: CheckRun, driver: Driver, workloads: Workloads, extra_instances: ExtraInstances) -> None:
     """Slices stay while the driver is away for a short time, are withdrawn after 30 s, and come back complete."""
-    drivers = [*extra_instances.install(len(GAPS) - 1), driver]
-    sweep(check_run, drivers, GAPS[-len(drivers) :])
+    drivers = [*extra_instances.install(len(OUTAGES) - 1), driver]
+    sweep(check_run, drivers, OUTAGES[-len(drivers) :])
     no_device_leaked(driver, workloads)

@@ -7,9 +7,9 @@ from fixtures.check.outcomes import expect
 from fixtures.driver import pools
 from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
-from fixtures.upgrade.overlaps import overlap_problems, roll_out_step_by_step
+from fixtures.upgrade.overlap import overlap_problems, roll_out_step_by_step
+from fixtures.upgrade.pod_churn import roll_out_under_churn
 from fixtures.upgrade.rollouts import roll_out
-from fixtures.upgrade.streams import roll_out_under_load
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
 
@@ -64,7 +64,7 @@ def test_overlap(check_run: CheckRun, driver: Driver, workloads: Workloads) -> N
 )
 def test_new_pods_start(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """Pods created all through the rollout start with no failed prepare, about as fast as before."""
-    starts = roll_out_under_load(driver, workloads)
+    starts = roll_out_under_churn(driver, workloads)
     check_run.note(str(starts))
     failures = workloads.failed_prepares()
     slowest = max((start.took for start in starts.before), default=0.0)

@@ -8,8 +8,8 @@ from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
 from fixtures.upgrade.device_health import health_of
 from fixtures.upgrade.in_flight import roll_out_in_flight
-from fixtures.upgrade.releases import release
 from fixtures.upgrade.rollouts import roll_out
+from fixtures.upgrade.termination import terminate
 from fixtures.workload.holdings import holding, losses
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
@@ -63,11 +63,11 @@ def test_cross_version_release(check_run: CheckRun, driver: Driver, workloads: W
         workloads.pod(late[index], templates={"device": "single"}, node=node)
     for pod in early + late:
         workloads.running(pod)
-    within = release(driver, workloads, early)
+    within = terminate(driver, workloads, early)
     roll_out(driver)
     for node in driver.nodes:
         driver.await_registered(node)
-    across = release(driver, workloads, late)
+    across = terminate(driver, workloads, late)
     check_run.note(
         f"pods were gone after {within.took:.1f} s where one version prepared and unprepared, "
         f"after {across.took:.1f} s where the old one prepared and the new one unprepared"

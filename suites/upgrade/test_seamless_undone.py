@@ -7,9 +7,9 @@ from fixtures.check.outcomes import expect
 from fixtures.driver import pools
 from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
-from fixtures.upgrade.releases import release
+from fixtures.upgrade.pod_churn import start_on_each_node
 from fixtures.upgrade.rollouts import begin_failing, broken_versions, roll_back, roll_out
-from fixtures.upgrade.streams import start_on_each_node
+from fixtures.upgrade.termination import terminate
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
 
@@ -58,7 +58,7 @@ def test_rollback(check_run: CheckRun, driver: Driver, workloads: Workloads) -> 
     roll_back(driver)
     for node in driver.nodes:
         driver.await_registered(node)
-    released = release(driver, workloads, pods)
+    released = terminate(driver, workloads, pods)
     check_run.note(f"pods of the new version were gone {released.took:.1f} s after their deletion under the old one")
     expect(not released.left, "no CDI file of released claims", f"left: {', '.join(released.left)}")
     took = start_on_each_node(driver, workloads, "after")

@@ -6,7 +6,7 @@ from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
 from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
-from fixtures.upgrade.node_by_node import appearances, how_it_went, lacks
+from fixtures.upgrade.each_node import appearances, how_it_went, lacks
 from fixtures.upgrade.rollouts import roll_out
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads

@@ -52,7 +52,7 @@ def test_versions_that_overlap_leave_no_gap() -> None:
 
 
 def test_a_gap_lasts_from_the_end_of_the_old_pod_to_the_readiness_of_the_new_one() -> None:
-    gap = (
+    outage = (
         driver_pod(0, "old", ready=False),
         driver_pod(1, "old"),
         driver_pod(5, "old", leaving=True),
@@ -60,8 +60,8 @@ def test_a_gap_lasts_from_the_end_of_the_old_pod_to_the_readiness_of_the_new_one
         driver_pod(7, "new", ready=False),
         driver_pod(8.5, "new"),
     )
-    assert away(*gap) == 3.5
-    assert away(*gap, driver_pod(10, "new", ready=False), driver_pod(11, "new")) == 4.5
+    assert away(*outage) == 3.5
+    assert away(*outage, driver_pod(10, "new", ready=False), driver_pod(11, "new")) == 4.5
 
 
 def test_pods_of_others_and_on_other_nodes_do_not_count() -> None:

@@ -12,7 +12,7 @@ import pytest
 from fixtures.kube.allocations import Device
 from fixtures.upgrade import device_health
 from fixtures.upgrade.device_health import HealthHistory, health_of
-from fixtures.upgrade.releases import release
+from fixtures.upgrade.termination import terminate
 from fixtures.workload.holdings import Holding, holding, losses
 
 Object = dict[str, Any]
@@ -106,7 +106,7 @@ def test_a_pod_that_is_gone_holds_nothing() -> None:
 
 def test_what_is_left_is_looked_for_when_the_claims_are_released() -> None:
     workloads: Any = Workloads()
-    assert release(DRIVER, workloads, ["holder"]).left == ("node-1: /var/run/cdi/claim-1.json",)
+    assert terminate(DRIVER, workloads, ["holder"]).left == ("node-1: /var/run/cdi/claim-1.json",)
     assert workloads.done == ["delete holder", "gone holder", "released claim-1"]
 
 

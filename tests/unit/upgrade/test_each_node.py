@@ -12,7 +12,7 @@ from fixtures.driver.driver import Driver
 from fixtures.kube import metrics
 from fixtures.kube.timeouts import Timeouts
 from fixtures.recorder.reading import Seen
-from fixtures.upgrade.node_by_node import appearances, how_it_went, lacks
+from fixtures.upgrade.each_node import appearances, how_it_went, lacks
 from fixtures.workload.workloads import WORKLOAD_LABEL, Workloads
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from drivers.loading import load
 from fixtures.check.outcomes import CheckFailed
 from fixtures.kube.api import Kube
 from fixtures.kube.timeouts import Timeouts
-from fixtures.upgrade import streams
-from fixtures.upgrade.streams import AT_ONCE, CALM, Start, Starts, roll_out_under_load, start_on_each_node
+from fixtures.upgrade import pod_churn
+from fixtures.upgrade.pod_churn import AT_ONCE, CALM, Start, Starts, roll_out_under_churn, start_on_each_node
 from fixtures.workload import workloads as pods_of
 from fixtures.workload.workloads import Workloads
 
@@ -139,11 +139,11 @@ class Cluster(Kube):
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     made = Cluster()
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + made.later)
-    monkeypatch.setattr(streams, "time", clock)
+    monkeypatch.setattr(pod_churn, "time", clock)
     monkeypatch.setattr(pods_of, "time", clock)
-    monkeypatch.setattr(streams, "PACE", 0.001)
-    monkeypatch.setattr(streams, "LOOK", 0.02)
-    monkeypatch.setattr(streams, "roll_out", lambda driver: driver.roll_out())
+    monkeypatch.setattr(pod_churn, "PACE", 0.001)
+    monkeypatch.setattr(pod_churn, "LOOK", 0.02)
+    monkeypatch.setattr(pod_churn, "roll_out", lambda driver: driver.roll_out())
     return made
 
 
@@ -154,7 +154,7 @@ def workloads(cluster: Cluster, seconds: float = LONG) -> Workloads:
 
 def under_load(cluster: Cluster, roll_out: Callable[[], None], seconds: float = LONG) -> Starts:
     driver: Any = SimpleNamespace(nodes=NODES, roll_out=roll_out)
-    return roll_out_under_load(driver, workloads(cluster, seconds))
+    return roll_out_under_churn(driver, workloads(cluster, seconds))
 
 
 def test_pods_are_created_on_each_node_before_during_and_after(cluster: Cluster) -> None:

@@ -17,8 +17,8 @@ from fixtures.driver.driver import LEAVES, Driver
 from fixtures.kube.timeouts import Timeouts
 from fixtures.recorder.invariants import Violation
 from fixtures.recorder.reading import Seen
-from fixtures.upgrade import gaps
-from fixtures.upgrade.gaps import Gap, sweep
+from fixtures.upgrade import outages
+from fixtures.upgrade.outages import Outage, sweep
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Memory
@@ -57,10 +57,10 @@ class Stage:
             violations=lambda _, name: [v for v in self.violations if name in v.drivers], stretch=self._stretch
         )
         self.check_run = cast("CheckRun", SimpleNamespace(note=self.notes.append, recorder=recorder))
-        monkeypatch.setattr(gaps, "SETTLED", -1)
-        monkeypatch.setattr(gaps, "vanish", lambda driver, _: driver.mark(LEAVES))
+        monkeypatch.setattr(outages, "SETTLED", -1)
+        monkeypatch.setattr(outages, "vanish", lambda driver, _: driver.mark(LEAVES))
         monkeypatch.setattr(Driver, "start", lambda driver: self._start(driver))  # noqa: PLW0108 - to be bound
-        monkeypatch.setattr(gaps, "_run_a_pod", lambda driver: self.notes.append(f"pod of {driver.name}"))
+        monkeypatch.setattr(outages, "_run_a_pod", lambda driver: self.notes.append(f"pod of {driver.name}"))
 
     def _stretch(self, _: str, driver: str) -> list[Seen]:
         def registered(at: float, node: str) -> Seen:
@@ -89,8 +89,8 @@ def test_drivers_whose_slices_stay_or_come_back_are_told(stage: Stage, memory: M
 
 
 def test_a_gap_tells_when_each_nodes_slices_went(memory: Memory) -> None:
-    gap = Gap(made(memory, "aaa"), {"node-2": 33.4}, {"node-2": 29.6}, ())
-    assert str(gap) == "for good (stayed), 33 s (gone after 30 s)"
+    outage = Outage(made(memory, "aaa"), {"node-2": 33.4}, {"node-2": 29.6}, ())
+    assert str(outage) == "for good (stayed), 33 s (gone after 30 s)"
 
 
 def test_slices_that_go_in_a_short_gap_are_wrong(stage: Stage, memory: Memory) -> None:
@@ -148,7 +148,7 @@ def test_a_driver_that_does_not_come_back_is_wrong(stage: Stage, memory: Memory)
 def test_slices_that_are_not_withdrawn_in_a_long_gap_are_wrong(
     stage: Stage, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gaps, "WITHDRAWN", -2)
+    monkeypatch.setattr(outages, "WITHDRAWN", -2)
     driver = made(memory, "aaa")
     driver.timeouts = Timeouts(1, {"slices_withdrawn": 1e-9})
     with pytest.raises(CheckFailed, match="expected slices of d-aaa"):

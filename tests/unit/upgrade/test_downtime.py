@@ -11,7 +11,7 @@ from drivers.loading import load
 from fixtures.check.outcomes import CheckFailed
 from fixtures.driver.driver import Driver
 from fixtures.kube.timeouts import Timeouts
-from fixtures.upgrade.absence import await_withdrawn, held_by, keep_devices, leave_with_devices, refusal
+from fixtures.upgrade.downtime import await_withdrawn, held_by, keep_devices, leave_with_devices, refusal
 from fixtures.workload.workloads import Workloads
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import pytest
 
 from drivers.install import Instance, render
 from drivers.loading import load
-from fixtures.upgrade import overlaps
-from fixtures.upgrade.overlaps import GATE, Meeting, Overlaps, overlap_problems, roll_out_step_by_step
+from fixtures.upgrade import overlap
+from fixtures.upgrade.overlap import GATE, Meeting, Overlaps, overlap_problems, roll_out_step_by_step
 
 Object = dict[str, Any]
 INSTANCE = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
@@ -183,7 +183,7 @@ def _pod(name: str, node: str, *conditions: str) -> Object:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlaps, "PACE", 0.001)
+    monkeypatch.setattr(overlap, "PACE", 0.001)
 
 
 def test_each_new_version_is_held_until_the_registrations_were_looked_at() -> None:
