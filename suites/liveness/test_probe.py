@@ -5,7 +5,7 @@ from __future__ import annotations
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
 from fixtures.driver.driver import Driver
-from fixtures.liveness.answers import SOCKET_DISRUPTIONS, unnoticed
+from fixtures.liveness.probe_results import SOCKET_DISRUPTIONS, unnoticed
 from fixtures.liveness.probes import liveness_problems
 
 

@@ -11,8 +11,8 @@ from fixtures.driver.driver import Driver
 from fixtures.driver.sockets import await_socket
 from fixtures.liveness.probes import await_ready, await_restart, promise
 from fixtures.liveness.steadiness import burden, steadiness
-from fixtures.workload.holdings import holding, losses
 from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.pod_state import losses, pod_state
 from fixtures.workload.workloads import Workloads
 
 
@@ -85,12 +85,12 @@ def test_pods_untouched(driver: Driver, workloads: Workloads) -> None:
     workloads.template("single")
     workloads.pod("holder", templates={"device": "single"}, node=node)
     workloads.running("holder")
-    before = holding(driver, workloads, "holder")
+    before = pod_state(driver, workloads, "holder")
     promised = promise(driver, node)
     hung = freeze(driver, node)
     workloads.pod("waiter", templates={"device": "single"}, node=node)
     await_restart(driver, hung, within=promised.back)
-    lost = losses("holder", before, holding(driver, workloads, "holder")) if before else ["holder was gone before"]
+    lost = losses("holder", before, pod_state(driver, workloads, "holder")) if before else ["holder was gone before"]
     expect(not lost, "a pod that runs keeps its containers and its devices", "; ".join(lost))
     workloads.running("waiter")
     no_device_leaked(driver, workloads)

@@ -10,8 +10,8 @@ from fixtures.upgrade.device_health import health_of
 from fixtures.upgrade.in_flight import roll_out_in_flight
 from fixtures.upgrade.rollouts import roll_out
 from fixtures.upgrade.termination import terminate
-from fixtures.workload.holdings import holding, losses
 from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.pod_state import losses, pod_state
 from fixtures.workload.workloads import Workloads
 
 # On top of twice the time of before: a busy machine is not so uneven.
@@ -35,11 +35,11 @@ def test_running_pods_survive(check_run: CheckRun, driver: Driver, workloads: Wo
         workloads.pod(pod, templates={"device": "single"}, node=node)
     for pod in pods:
         workloads.running(pod)
-    before = {pod: held for pod in pods if (held := holding(driver, workloads, pod))}
+    before = {pod: held for pod in pods if (held := pod_state(driver, workloads, pod))}
     with health_of(workloads) as health:
         roll_out(driver)
     check_run.note(str(health))
-    lost = [loss for pod, held in before.items() for loss in losses(pod, held, holding(driver, workloads, pod))]
+    lost = [loss for pod, held in before.items() for loss in losses(pod, held, pod_state(driver, workloads, pod))]
     expect(not lost, f"{', '.join(pods)} run on in the same containers, with their claims and devices", "; ".join(lost))
     no_device_leaked(driver, workloads)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fixtures.scale.allocations import doubles
-from fixtures.scale.arrivals import Arrivals, Holding
+from fixtures.scale.arrivals import AllocationSpan, Arrivals
 from fixtures.scale.generator import evenly
 from fixtures.scale.quantiles import Quantiles, of_histogram, quantiles
 from fixtures.scale.series import Look, Series, grown, histogram
@@ -89,19 +89,23 @@ def test_moments_are_the_first_of_their_kind() -> None:
     assert seen.over == {"a"}
     assert seen.until(lambda now: now.claims == {"a"}, 0)
     seen.add("Pod", "DELETED", a_pod("a", "Succeeded", "n"), 6.0)
-    assert seen.all_holdings() == [Holding("a-claim", (("d", "p", "x"),), 2.0)]
+    assert seen.all_spans() == [AllocationSpan("a-claim", (("d", "p", "x"),), 2.0)]
     seen.add("ResourceClaim", "DELETED", a_claim("a", "x"), 7.0)
-    assert seen.all_holdings() == [Holding("a-claim", (("d", "p", "x"),), 2.0, 7.0)]
+    assert seen.all_spans() == [AllocationSpan("a-claim", (("d", "p", "x"),), 2.0, 7.0)]
     assert not seen.pods
     assert not seen.claims
 
 
 def test_a_device_in_two_claims_at_once_is_a_double() -> None:
     device = (("d", "p", "x"),)
-    first, after, beside = Holding("a", device, 0, 5), Holding("b", device, 5, 9), Holding("c", device, 8)
+    first, after, beside = (
+        AllocationSpan("a", device, 0, 5),
+        AllocationSpan("b", device, 5, 9),
+        AllocationSpan("c", device, 8),
+    )
     assert doubles([after, first]) == []
     assert doubles([first, after, beside]) == ["d/p/x in b and c"]
-    assert doubles([Holding("a", device, 0), Holding("b", (("d", "p", "y"),), 1)]) == []
+    assert doubles([AllocationSpan("a", device, 0), AllocationSpan("b", (("d", "p", "y"),), 1)]) == []
 
 
 def test_an_open_loop_has_its_moments_in_advance() -> None:

@@ -13,11 +13,11 @@ from fixtures.kube.allocations import Device
 from fixtures.upgrade import device_health
 from fixtures.upgrade.device_health import HealthHistory, health_of
 from fixtures.upgrade.termination import terminate
-from fixtures.workload.holdings import Holding, holding, losses
+from fixtures.workload.pod_state import PodState, losses, pod_state
 
 Object = dict[str, Any]
 DEVICE = Device("d.fake.dra", "node-1", "device-0")
-BEFORE = Holding(
+BEFORE = PodState(
     uid="uid-1",
     runs=True,
     containers={"main": ("containerd://1", 0)},
@@ -44,7 +44,7 @@ BEFORE = Holding(
         (replace(BEFORE, specs=frozenset()), ["the CDI spec of holder is gone: /var/run/cdi/claim-1.json"]),
     ],
 )
-def test_losses_are_named(after: Holding | None, told: list[str]) -> None:
+def test_losses_are_named(after: PodState | None, told: list[str]) -> None:
     assert losses("holder", BEFORE, after) == told
 
 
@@ -96,12 +96,12 @@ DRIVER: Any = SimpleNamespace(
 
 def test_a_holding_is_read_from_api_log_and_node() -> None:
     workloads: Any = Workloads()
-    assert holding(DRIVER, workloads, "holder") == BEFORE
+    assert pod_state(DRIVER, workloads, "holder") == BEFORE
 
 
 def test_a_pod_that_is_gone_holds_nothing() -> None:
     workloads: Any = Workloads(None)
-    assert holding(DRIVER, workloads, "holder") is None
+    assert pod_state(DRIVER, workloads, "holder") is None
 
 
 def test_what_is_left_is_looked_for_when_the_claims_are_released() -> None:

@@ -18,8 +18,8 @@ from fixtures.driver.sockets import SocketKind
 from fixtures.kube import metrics
 from fixtures.kube.api import Kube
 from fixtures.kube.timeouts import Timeouts
-from fixtures.liveness import answers
-from fixtures.liveness.answers import SOCKET_DISRUPTIONS, SocketDisruption, unnoticed
+from fixtures.liveness import probe_results
+from fixtures.liveness.probe_results import SOCKET_DISRUPTIONS, SocketDisruption, unnoticed
 
 Object = dict[str, Any]
 PROBE = {"periodSeconds": 0.1, "failureThreshold": 2, "timeoutSeconds": 0, "exec": {}}
@@ -78,7 +78,7 @@ class Kubelets(Kube):
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "_LOOK", 0.01)
+    monkeypatch.setattr(probe_results, "_LOOK", 0.01)
 
 
 def driver_of(kube: Kubelets) -> Driver:
