@@ -11,7 +11,7 @@ import pytest
 
 from fixtures.check.outcomes import CheckFailed, OtherOutcome
 from fixtures.rbac.personas import claim_status, driver_rights, slices
-from fixtures.rbac.personas.attempts import Answer
+from fixtures.rbac.personas.attempts import Response
 
 if TYPE_CHECKING:
     from tests.unit.rbac.personas.conftest import Stage
@@ -43,9 +43,9 @@ def test_slices_for_all_nodes_can_only_be_new(stage: Stage) -> None:
 
 
 def test_an_answer_that_is_neither_success_nor_refusal_is_unclear() -> None:
-    assert slices.done({"create": Answer(200), "patch": Answer(403), "update": Answer(422)}) == ["create"]
+    assert slices.done({"create": Response(200), "patch": Response(403), "update": Response(422)}) == ["create"]
     with pytest.raises(slices.Unclear, match="delete: HTTP 404"):
-        slices.done({"delete": Answer(404)})
+        slices.done({"delete": Response(404)})
 
 
 def test_reading_is_tried_by_name_by_node_and_at_all(stage: Stage) -> None:
@@ -93,14 +93,14 @@ BINDING = 'changing status.allocation or status.reservedFor requires resource="r
 @pytest.mark.parametrize(
     ("answer", "past"),
     [
-        (Answer(200), True),
-        (Answer(403, "forbidden"), False),
-        (Answer(422, f"status.devices: Forbidden: {DEVICES}"), False),
-        (Answer(422, f"[{BINDING}, status.devices: Invalid value]"), False),
-        (Answer(422, "status.devices[0]: Invalid value: must be an allocated device in the claim"), True),
+        (Response(200), True),
+        (Response(403, "forbidden"), False),
+        (Response(422, f"status.devices: Forbidden: {DEVICES}"), False),
+        (Response(422, f"[{BINDING}, status.devices: Invalid value]"), False),
+        (Response(422, "status.devices[0]: Invalid value: must be an allocated device in the claim"), True),
     ],
 )
-def test_a_refusal_is_told_by_its_words(answer: Answer, past: bool) -> None:
+def test_a_refusal_is_told_by_its_words(answer: Response, past: bool) -> None:
     assert claim_status.passes(answer) == past
 
 
