@@ -23,11 +23,11 @@ from drivers.fake.state import FileStore, HeldDevice, Store
 if TYPE_CHECKING:
     from drivers.fake.kube import Object
     from drivers.fake.metrics import Metrics
-    from drivers.fake.pool import Plan, Pool
+    from drivers.fake.pool import Pool, PoolChanges
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodeFiles:
     """Where a process of the driver runs, and what it shares there with the node's other instances.
 
     `service` and `registration` are its own sockets, `lock` guards those of all.
@@ -55,9 +55,9 @@ class Publisher(Protocol):
 class Behaviour:
     """A healthy driver."""
 
-    def on_start(self, place: Place) -> None:
+    def on_start(self, files: NodeFiles) -> None:
         """The process is about to serve."""
-        sockets.remove_stale(place.settings, place.lock)
+        sockets.remove_stale(files.settings, files.lock)
 
     def seamless(self, settings: Settings) -> bool:
         """Whether the pod UID is part of the socket names."""
@@ -86,7 +86,7 @@ class Behaviour:
     def before_get_info(self, registered: bool, age: float) -> None:
         """Somebody asks who we are, `age` seconds after the start; may raise RpcError."""
 
-    def on_registered(self, place: Place) -> None:
+    def on_registered(self, files: NodeFiles) -> None:
         """The kubelet says that it has registered the driver."""
 
     def pool_name(self, settings: Settings) -> str:
@@ -101,9 +101,9 @@ class Behaviour:
         """The owner references of slices; `node` is the one to the Node."""
         return [node]
 
-    def amend(self, plan: Plan, pool: Pool, existing: Sequence[Object], owners: list[Object]) -> Plan:  # noqa: ARG002
+    def amend(self, changes: PoolChanges, pool: Pool, existing: Sequence[Object], owners: list[Object]) -> PoolChanges:  # noqa: ARG002
         """A last word on what is written to the API server."""
-        return plan
+        return changes
 
     def turn(self) -> AbstractContextManager[object]:
         """Held while a call is served."""

@@ -11,7 +11,7 @@ import grpc
 
 from drivers.fake import rpc, sockets
 from drivers.fake.admin import JSON_LINES, OK, TEXT, UNAVAILABLE, AdminServer, Answer
-from drivers.fake.behaviour import Place
+from drivers.fake.behaviour import NodeFiles
 from drivers.fake.calls import Calls
 from drivers.fake.cdi import CdiDirectory
 from drivers.fake.devices import Inventory
@@ -49,7 +49,7 @@ class Driver:
         for directory in (data, settings.registry_dir, settings.cdi_dir):
             directory.mkdir(parents=True, exist_ok=True)
         seamless = behaviour.seamless(settings)
-        self._place = place = Place(
+        self._files = files = NodeFiles(
             settings=settings,
             service=sockets.service_socket(settings, seamless),
             registration=sockets.registration_socket(settings, seamless),
@@ -64,20 +64,20 @@ class Driver:
         self._publisher = SlicePublisher(settings, api, self._inventory, self._switches, self._metrics)
 
         calls = Calls(self._switches, self._journal, self._metrics)
-        plugin = Plugin(settings, api, self._inventory, self._switches, place.store, place.cdi)
+        plugin = Plugin(settings, api, self._inventory, self._switches, files.store, files.cdi)
         versions = [name for name in settings.services if name in rpc.DRA_PLUGIN]
         self._device_health = [
             DeviceHealthService(rpc.DRA_HEALTH[name], settings, self._inventory, self._switches)
             for name in settings.services
             if name in rpc.DRA_HEALTH
         ]
-        self._registration = RegistrationService(place, self._switches)
+        self._registration = RegistrationService(files, self._switches)
         services = [DraService(rpc.DRA_PLUGIN[name], plugin) for name in versions]
         self._service_server = _server(
             [service.handler(calls) for service in services] + [health.handler(calls) for health in self._device_health]
         )
         self._registration_server = _server([self._registration.handler(calls)])
-        self._check = SocketCheck(settings.driver_name, place.registration, place.service, versions[0])
+        self._check = SocketCheck(settings.driver_name, files.registration, files.service, versions[0])
         self._health = behaviour.health_server(settings.health_port, self.serving)
         self._admin = AdminServer(
             settings.admin_port,
@@ -96,17 +96,17 @@ class Driver:
 
         The service comes before the registration that advertises it.
         """
-        behaviour, place = self._switches.behaviour, self._place
-        with place.store.transaction() as claims:
+        behaviour, files = self._switches.behaviour, self._files
+        with files.store.transaction() as claims:
             _LOG.info("%d claims are prepared", len(claims))
-        behaviour.on_start(place)
+        behaviour.on_start(files)
         self._admin.start()
-        self._service = behaviour.listen(self._service_server, place.service, place.lock)
+        self._service = behaviour.listen(self._service_server, files.service, files.lock)
         self._publisher.start()
-        self._register = behaviour.listen(self._registration_server, place.registration, place.lock)
+        self._register = behaviour.listen(self._registration_server, files.registration, files.lock)
         self._health.start()
         self._journal.event("start")
-        _LOG.info("serving %s, registering by %s", place.service, place.registration)
+        _LOG.info("serving %s, registering by %s", files.service, files.registration)
 
     def stop(self) -> None:
         """Stop serving: the service, once its calls have ended, then the registration, then the slices' worker.
@@ -124,7 +124,7 @@ class Driver:
         self._registration_server.stop(grace=None).wait()
         self._publisher.stop()
         self._switches.behaviour.on_stop(self._publisher)
-        sockets.remove_stale(self._place.settings, self._place.lock)
+        sockets.remove_stale(self._files.settings, self._files.lock)
         self._health.stop()
         self._admin.stop()
         self._journal.event("stop")
@@ -138,7 +138,7 @@ class Driver:
         return self._registration.registered(wait)
 
     def _ready(self) -> Answer:
-        settings = self._place.settings
+        settings = self._files.settings
         ready = self._switches.behaviour.ready(lambda: self._registration.registered(READY_WAIT_SECONDS))
         document = {
             "driver": settings.driver_name,
@@ -147,8 +147,8 @@ class Driver:
             "instance": settings.pod_uid,
             "process": settings.process,
             "registered": self._registration.registered(),
-            "service": str(self._place.service),
-            "registration": str(self._place.registration),
+            "service": str(self._files.service),
+            "registration": str(self._files.registration),
         }
         return Answer.json(document, OK if ready else UNAVAILABLE)
 

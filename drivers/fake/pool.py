@@ -21,7 +21,7 @@ NAME_MAX = 253
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PoolChanges:
     """Changes that make the published slices the desired ones; `generation` is the pool's afterwards."""
 
     generation: int
@@ -81,7 +81,7 @@ def split(devices: Sequence[Device]) -> tuple[tuple[Object, ...], ...]:
     return tuple(tuple(specs[start : start + size]) for start in range(0, max(len(specs), 1), size))
 
 
-def make_plan(existing: Sequence[Object], pool: Pool, owners: list[Object], generation_seen: int) -> Plan:
+def pool_changes(existing: Sequence[Object], pool: Pool, owners: list[Object], generation_seen: int) -> PoolChanges:
     """What to change; `generation_seen` is the highest generation known from slices that may be gone by now."""
     wanted = {pool.slice_name(index): index for index in range(len(pool.parts))}
     current = {s["metadata"]["name"]: s for s in existing if _is_of(s, pool) and s["metadata"]["name"] in wanted}
@@ -91,7 +91,7 @@ def make_plan(existing: Sequence[Object], pool: Pool, owners: list[Object], gene
     if missing or len(changed) > 1:
         generation += 1
         changed = list(current)
-    return Plan(
+    return PoolChanges(
         generation=generation,
         deletes=tuple(s["metadata"]["name"] for s in existing if s["metadata"]["name"] not in current),
         updates=tuple(_updated(current[name], pool.spec(wanted[name], generation), owners) for name in changed),

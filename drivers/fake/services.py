@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 
-from drivers.fake.behaviour import Place
+from drivers.fake.behaviour import NodeFiles
 from drivers.fake.calls import Calls
 from drivers.fake.devices import Inventory
 from drivers.fake.faults import Switches
@@ -122,8 +122,8 @@ class DeviceHealthService:
 class RegistrationService:
     """Registration: tells the kubelet who and where the driver is, and remembers what the kubelet made of it."""
 
-    def __init__(self, place: Place, switches: Switches) -> None:
-        self._place = place
+    def __init__(self, files: NodeFiles, switches: Switches) -> None:
+        self._files = files
         self._switches = switches
         self._started = time.monotonic()
         self._registered = threading.Event()
@@ -147,9 +147,9 @@ class RegistrationService:
             self._switches.behaviour.before_get_info(self.registered(), time.monotonic() - self._started)
         return GET_INFO.response(
             type="DRAPlugin",
-            name=self._place.settings.driver_name,
-            endpoint=str(self._place.service),
-            supported_versions=self._place.settings.services,
+            name=self._files.settings.driver_name,
+            endpoint=str(self._files.service),
+            supported_versions=self._files.settings.services,
         )
 
     def _notify(self, request: Any, _own: bool) -> Any:
@@ -159,5 +159,5 @@ class RegistrationService:
             raise RpcError(grpc.StatusCode.FAILED_PRECONDITION, f"registration failed: {request.error}")
         self._registered.set()
         _LOG.info("registered with the kubelet")
-        self._switches.behaviour.on_registered(self._place)
+        self._switches.behaviour.on_registered(self._files)
         return NOTIFY.response()

@@ -13,7 +13,7 @@ from drivers.fake.devices import Inventory
 from drivers.fake.faults import Switches
 from drivers.fake.kube import Api, ApiError, Object, SliceWatch
 from drivers.fake.metrics import Metrics
-from drivers.fake.pool import Pool, make_plan, split
+from drivers.fake.pool import Pool, pool_changes, split
 from drivers.fake.settings import Settings
 
 QUIET_SECONDS = 0.1
@@ -180,25 +180,25 @@ class SlicePublisher:
         with self._lock:
             existing, generation = list(self._slices.values()), self._generation
         pool = self.pool()
-        plan = make_plan(existing, pool, owners, generation)
-        plan = behaviour.amend(plan, pool, existing, owners)
-        if plan.empty:
+        changes = pool_changes(existing, pool, owners, generation)
+        changes = behaviour.amend(changes, pool, existing, owners)
+        if changes.empty:
             return
         self._writes.append(time.monotonic())
         _LOG.info(
             "pool generation %d: %d slices deleted, %d updated, %d created",
-            plan.generation,
-            len(plan.deletes),
-            len(plan.updates),
-            len(plan.creates),
+            changes.generation,
+            len(changes.deletes),
+            len(changes.updates),
+            len(changes.creates),
         )
-        for name in plan.deletes:
+        for name in changes.deletes:
             self._api.delete_slice(name)
             with self._lock:
                 self._slices.pop(name, None)
-        for item in plan.updates:
+        for item in changes.updates:
             self._learn("MODIFIED", self._api.update_slice(item))
-        for item in plan.creates:
+        for item in changes.creates:
             self._learn("ADDED", self._api.create_slice(item))
 
     def _node(self) -> Object:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
 from fixtures.driver.check_run import CheckRun
-from fixtures.rbac.audit import admin_access, findings
+from fixtures.rbac.audit import admin_access, entitlements
 from fixtures.rbac.audit.audit import Audit, table, unexpected
 
 
@@ -20,7 +20,7 @@ from fixtures.rbac.audit.audit import Audit, table, unexpected
 )
 def test_cluster_writers(check_run: CheckRun, audit: Audit) -> None:
     """Every subject that can write cluster-scoped DRA objects is expected to."""
-    found = findings.cluster_writers(audit.cluster, audit.known)
+    found = entitlements.cluster_writers(audit.cluster, audit.known)
     check_run.tables.append(table("Who can write DRA objects of the whole cluster", found))
     expect(not (strangers := unexpected(found)), "only expected subjects write them", strangers)
 
@@ -33,7 +33,7 @@ def test_cluster_writers(check_run: CheckRun, audit: Audit) -> None:
 )
 def test_wildcards(check_run: CheckRun, audit: Audit) -> None:
     """No rule with a wildcard gives anybody but system and admins what belongs to admins and drivers."""
-    found = findings.wildcards(audit.cluster, audit.known)
+    found = entitlements.wildcards(audit.cluster, audit.known)
     check_run.tables.append(table("Who can write DRA objects by wildcards", found))
     expect(not (strangers := unexpected(found)), "only system and admins have such rules", strangers)
 
@@ -46,7 +46,7 @@ def test_wildcards(check_run: CheckRun, audit: Audit) -> None:
 )
 def test_aggregation(check_run: CheckRun, audit: Audit) -> None:
     """Nothing in the roles view, edit and admin, or aggregated into them, writes what belongs to admins and drivers."""
-    found = findings.aggregated(audit.cluster)
+    found = entitlements.aggregated(audit.cluster)
     check_run.tables.append(table("What the roles for users give beyond claims and templates", found))
     expect(not found, "roles for users give claims and templates only", unexpected(found))
 
@@ -59,7 +59,7 @@ def test_aggregation(check_run: CheckRun, audit: Audit) -> None:
 )
 def test_everyone(check_run: CheckRun, audit: Audit) -> None:
     """Groups in which everybody or every ServiceAccount is write nothing of DRA."""
-    found = findings.everyone(audit.cluster)
+    found = entitlements.everyone(audit.cluster)
     check_run.tables.append(table("What everybody can write of DRA", found))
     expect(not found, "nothing is given to all users or all ServiceAccounts", unexpected(found))
 

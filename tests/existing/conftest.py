@@ -22,7 +22,7 @@ import yaml
 from fixtures.check.collected import SUITES
 from fixtures.cluster.commands import Argv, CommandError, Commands
 from fixtures.cluster.engine import find_engine
-from fixtures.cluster.kind.config import DEVICE_LABEL, NodePlan, kind_config
+from fixtures.cluster.kind.config import DEVICE_LABEL, NodeSpec, kind_config
 from fixtures.cluster.kind.readiness import CONTROL_PLANE_LABEL, wait_until_ready
 from fixtures.cluster.node_image.choice import NodeImage, choose_node_image
 from fixtures.cluster.node_image.versions import KUBERNETES_DEFAULT
@@ -81,7 +81,7 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:
         return
     roles = ("control-plane", *(["worker"] * WORKERS))
     config = yaml.safe_load(
-        kind_config(image.kubernetes, [NodePlan(role, image.reference, image.kubernetes) for role in roles])  # type: ignore[arg-type]
+        kind_config(image.kubernetes, [NodeSpec(role, image.reference, image.kubernetes) for role in roles])  # type: ignore[arg-type]
     )
     for node in config["nodes"]:
         node.pop("labels", None)

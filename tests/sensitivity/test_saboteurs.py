@@ -19,7 +19,7 @@ from drivers.saboteurs import REGISTRY, Saboteur
 from fixtures.check.collected import FILE, SUITES
 from fixtures.cluster.control_plane import tuned
 from fixtures.kube.api import Kube
-from fixtures.run.place import SESSION_VARIABLE
+from fixtures.run.paths import SESSION_VARIABLE
 from reports.model import Report, load_catalogue
 from tests.sensitivity.conftest import session_clusters
 

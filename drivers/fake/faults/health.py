@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from drivers.fake.behaviour import Behaviour, Place
+from drivers.fake.behaviour import Behaviour, NodeFiles
 from drivers.fake.faults.registry import fault
 from drivers.fake.health import HealthServer, SocketCheck
 
@@ -72,8 +72,8 @@ class _UnhealthyWhenReregistered(Behaviour):
 
     _registrations = 0
 
-    def on_registered(self, place: Place) -> None:
-        super().on_registered(place)
+    def on_registered(self, files: NodeFiles) -> None:
+        super().on_registered(files)
         self._registrations += 1
 
     def serving(self, check: SocketCheck) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import grpc
 
 from drivers.fake import sockets
-from drivers.fake.behaviour import Behaviour, Place
+from drivers.fake.behaviour import Behaviour, NodeFiles
 from drivers.fake.faults.registry import dawdle, fault
 from drivers.fake.health import SocketCheck
 from drivers.fake.injection import RpcError
@@ -85,15 +85,15 @@ class _ReadyBeforeRegistered(Behaviour):
 
     _late: _LateListener | None = None
 
-    def on_start(self, place: Place) -> None:
-        super().on_start(place)
-        self._place = place
+    def on_start(self, files: NodeFiles) -> None:
+        super().on_start(files)
+        self._files = files
 
     def listen(self, server: grpc.Server, path: Path, lock: Path) -> sockets.Listener:
         if not sockets.is_registration(path):
             return super().listen(server, path, lock)
         begin = super().listen
-        self._late = _LateListener(path, self._place.sockets_of_others, lambda: begin(server, path, lock))
+        self._late = _LateListener(path, self._files.sockets_of_others, lambda: begin(server, path, lock))
         return self._late
 
     def serving(self, check: SocketCheck) -> bool:
@@ -124,8 +124,8 @@ class _DiesAfterRegistration(Behaviour):
     def ready(self, registered: Callable[[], bool]) -> bool:  # noqa: ARG002
         return False
 
-    def on_registered(self, place: Place) -> None:
-        super().on_registered(place)
+    def on_registered(self, files: NodeFiles) -> None:
+        super().on_registered(files)
         # The kubelet gets its answer first, or it would not count the driver as registered.
         threading.Timer(LAST_BREATH_SECONDS, _die).start()
 
@@ -141,13 +141,13 @@ class _NeverReregisters(Behaviour):
 
     _silent = False
 
-    def on_start(self, place: Place) -> None:
-        super().on_start(place)
-        self._silent = _marker(place).exists() and not sockets.of_driver(place.settings)
+    def on_start(self, files: NodeFiles) -> None:
+        super().on_start(files)
+        self._silent = _marker(files).exists() and not sockets.of_driver(files.settings)
 
-    def on_registered(self, place: Place) -> None:
-        super().on_registered(place)
-        _marker(place).touch()
+    def on_registered(self, files: NodeFiles) -> None:
+        super().on_registered(files)
+        _marker(files).touch()
 
     def listen(self, server: grpc.Server, path: Path, lock: Path) -> sockets.Listener:
         if self._silent and sockets.is_registration(path):
@@ -161,5 +161,5 @@ class _NeverReregisters(Behaviour):
         return self._silent or super().ready(registered)
 
 
-def _marker(place: Place) -> Path:
-    return place.settings.data_dir / "registered"
+def _marker(files: NodeFiles) -> Path:
+    return files.settings.data_dir / "registered"

@@ -7,28 +7,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drivers.fake.behaviour import Behaviour, Place, Publisher
+from drivers.fake.behaviour import Behaviour, NodeFiles, Publisher
 from drivers.fake.faults.registry import fault
 from drivers.fake.settings import Settings
 
 if TYPE_CHECKING:
     from drivers.fake.kube import Object
-    from drivers.fake.pool import Plan, Pool
+    from drivers.fake.pool import Pool, PoolChanges
 
 
 @fault("stale-slice")
 class _StaleSlice(Behaviour):
     """A slice of an older generation stays in the pool, beside the complete current one."""
 
-    def amend(self, plan: Plan, pool: Pool, existing: Sequence[Object], owners: list[Object]) -> Plan:
-        plan = super().amend(plan, pool, existing, owners)
+    def amend(self, changes: PoolChanges, pool: Pool, existing: Sequence[Object], owners: list[Object]) -> PoolChanges:
+        changes = super().amend(changes, pool, existing, owners)
         body = pool.body(0, 0, owners)
         name = body["metadata"]["name"] = f"relic-{pool.slice_name(0)}"
         stands = any(item["metadata"]["name"] == name for item in existing)
         return replace(
-            plan,
-            deletes=tuple(other for other in plan.deletes if other != name),
-            creates=plan.creates if stands else (body, *plan.creates),
+            changes,
+            deletes=tuple(other for other in changes.deletes if other != name),
+            creates=changes.creates if stands else (body, *changes.creates),
         )
 
 
@@ -63,14 +63,14 @@ class _NoRepublishAfterWipe(Behaviour):
 
     _memory: Path | None = None
 
-    def on_start(self, place: Place) -> None:
-        super().on_start(place)
-        self._memory = place.settings.data_dir / "published"
+    def on_start(self, files: NodeFiles) -> None:
+        super().on_start(files)
+        self._memory = files.settings.data_dir / "published"
 
-    def amend(self, plan: Plan, pool: Pool, existing: Sequence[Object], owners: list[Object]) -> Plan:
-        plan = super().amend(plan, pool, existing, owners)
-        again = plan.generation > 1 or (self._memory is not None and self._memory.exists())
-        return replace(plan, deletes=(), updates=(), creates=()) if plan.creates and again else plan
+    def amend(self, changes: PoolChanges, pool: Pool, existing: Sequence[Object], owners: list[Object]) -> PoolChanges:
+        changes = super().amend(changes, pool, existing, owners)
+        again = changes.generation > 1 or (self._memory is not None and self._memory.exists())
+        return replace(changes, deletes=(), updates=(), creates=()) if changes.creates and again else changes
 
     def on_stop(self, publisher: Publisher) -> None:
         super().on_stop(publisher)

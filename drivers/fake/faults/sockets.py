@@ -11,7 +11,7 @@ from pathlib import Path
 import grpc
 
 from drivers.fake import sockets
-from drivers.fake.behaviour import Behaviour, Place
+from drivers.fake.behaviour import Behaviour, NodeFiles
 from drivers.fake.faults.registry import dawdle, fault
 from drivers.fake.settings import Settings
 
@@ -43,9 +43,9 @@ class _FixedSockets(Behaviour):
 class _NewcomerSteals(Behaviour):
     """A new process removes the sockets of all other instances, seconds before it serves itself."""
 
-    def on_start(self, place: Place) -> None:
-        super().on_start(place)
-        if stolen := place.sockets_of_others():
+    def on_start(self, files: NodeFiles) -> None:
+        super().on_start(files)
+        if stolen := files.sockets_of_others():
             for path in stolen:
                 path.unlink(missing_ok=True)
             dawdle(HEAD_START_SECONDS)
@@ -55,10 +55,10 @@ class _NewcomerSteals(Behaviour):
 class _BrokenNewcomerTakesOver(Behaviour):
     """A process that `dies-after-registration` has removed the registration sockets of the other instances before."""
 
-    def on_start(self, place: Place) -> None:
-        super().on_start(place)
-        if "dies-after-registration" in place.settings.faults:
-            for path in filter(sockets.is_registration, place.sockets_of_others()):
+    def on_start(self, files: NodeFiles) -> None:
+        super().on_start(files)
+        if "dies-after-registration" in files.settings.faults:
+            for path in filter(sockets.is_registration, files.sockets_of_others()):
                 path.unlink(missing_ok=True)
 
 
@@ -66,8 +66,8 @@ class _BrokenNewcomerTakesOver(Behaviour):
 class _StaleSocketBlocksStart(Behaviour):
     """A process does not start while a socket of one that was killed is left, and removes none."""
 
-    def on_start(self, place: Place) -> None:
-        if stale := [path for path in sockets.of_driver(place.settings) if not sockets.answers(path)]:
+    def on_start(self, files: NodeFiles) -> None:
+        if stale := [path for path in sockets.of_driver(files.settings) if not sockets.answers(path)]:
             raise SystemExit(f"{stale[0]} exists: is another instance running?")
 
 
@@ -85,9 +85,9 @@ class _UnregistersWhenHung(Behaviour):
 
     _watcher: subprocess.Popen[bytes] | None = None
 
-    def on_start(self, place: Place) -> None:
-        super().on_start(place)
-        command = [sys.executable, "-m", "drivers.fake.faults.watcher", str(os.getpid()), str(place.registration)]
+    def on_start(self, files: NodeFiles) -> None:
+        super().on_start(files)
+        command = [sys.executable, "-m", "drivers.fake.faults.watcher", str(os.getpid()), str(files.registration)]
         self._watcher = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._watcher.stdout is not None
         if not self._watcher.stdout.readline():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from drivers.fake.behaviour import Behaviour, Place
+from drivers.fake.behaviour import Behaviour, NodeFiles
 from drivers.fake.faults.registry import fault
 from drivers.fake.files import locked, write_atomically
 from drivers.fake.state import NEWEST_FORMAT, FileStore, MemoryStore, Store
@@ -39,22 +39,22 @@ class _NewerFormatUnreadable(Behaviour):
     def store(self, path: Path, file_format: int) -> Store:
         return super().store(path, file_format) if file_format < 2 else _NewerStore(path, _NewerStore.newest)
 
-    def on_registered(self, place: Place) -> None:
-        super().on_registered(place)
-        if isinstance(place.store, _NewerStore):
+    def on_registered(self, files: NodeFiles) -> None:
+        super().on_registered(files)
+        if isinstance(files.store, _NewerStore):
             # Later than a version that `dies-after-registration` lives: the old one serves on after that.
-            threading.Timer(MIGRATION_SECONDS, place.store.migrate).start()
+            threading.Timer(MIGRATION_SECONDS, files.store.migrate).start()
 
 
 @fault("kills-devices-on-start", at_start=True)
 class _KillsDevicesOnStart(Behaviour):
     """The start resets the devices: claims are forgotten and their CDI files removed, though pods run with them."""
 
-    def on_start(self, place: Place) -> None:
-        super().on_start(place)
-        with place.store.transaction() as claims:
+    def on_start(self, files: NodeFiles) -> None:
+        super().on_start(files)
+        with files.store.transaction() as claims:
             for uid in claims:
-                place.cdi.remove(uid)
+                files.cdi.remove(uid)
             claims.clear()
 
 
@@ -64,9 +64,9 @@ class _LeaksOnRestart(Behaviour):
 
     _inherited: frozenset[str] = frozenset()
 
-    def on_start(self, place: Place) -> None:
-        super().on_start(place)
-        with place.store.transaction() as claims:
+    def on_start(self, files: NodeFiles) -> None:
+        super().on_start(files)
+        with files.store.transaction() as claims:
             self._inherited = frozenset(claims)
 
     def frees_device(self, claim_uid: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from fixtures.cluster.handle import Role
-from fixtures.cluster.kind.config import DEVICE_LABEL, ROOM_LABEL, SEAMLESS_LABEL, NodePlan, kind_config
+from fixtures.cluster.kind.config import DEVICE_LABEL, ROOM_LABEL, SEAMLESS_LABEL, NodeSpec, kind_config
 from fixtures.cluster.kind.settings import SCALE
 from fixtures.cluster.node_image.versions import KUBERNETES_SERVED
 
@@ -14,15 +14,15 @@ ROLES: tuple[Role, ...] = ("control-plane", "worker", "spare")
 
 
 def rendered(version: str, *, cgroup_v1: bool = False, sys_resource: bool = True) -> Any:
-    plans = [NodePlan(role, "node:1", version) for role in ROLES]
+    plans = [NodeSpec(role, "node:1", version) for role in ROLES]
     return yaml.safe_load(kind_config(version, plans, cgroup_v1=cgroup_v1, sys_resource=sys_resource))
 
 
 def mixed(*, cgroup_v1: bool = False, sys_resource: bool = True) -> Any:
     plans = [
-        NodePlan("control-plane", "node:1", "1.35.4"),
-        NodePlan("worker", "node:1", "1.35.4"),
-        NodePlan("worker", "node:old", "1.32.13"),
+        NodeSpec("control-plane", "node:1", "1.35.4"),
+        NodeSpec("worker", "node:1", "1.35.4"),
+        NodeSpec("worker", "node:old", "1.32.13"),
     ]
     return yaml.safe_load(kind_config("1.35.4", plans, cgroup_v1=cgroup_v1, sys_resource=sys_resource))
 
@@ -101,7 +101,7 @@ def test_control_plane_is_patched_with_arguments_as_lists(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["1.35.4", "1.37.2"])
 def test_controller_manager_gets_the_flags_of_a_topology(version: str) -> None:
-    plans = [NodePlan(role, "node:1", version) for role in ROLES]
+    plans = [NodeSpec(role, "node:1", version) for role in ROLES]
     config = kind_config(version, plans, controller_manager=SCALE.controller_manager)
     plain = kind_config(version, plans)
     for name, value in SCALE.controller_manager:

@@ -13,7 +13,7 @@ from kubernetes.dynamic import exceptions
 from fixtures.drain import sequence
 from fixtures.drain.__main__ import INTERRUPTED, NOT_DONE, USAGE, main
 from fixtures.drain.release import Label
-from fixtures.drain.sequence import CannotBegin, Drain, NotDone, Plan
+from fixtures.drain.sequence import CannotBegin, Drain, DrainRequest, NotDone
 from fixtures.kube.api import Kube
 from tests.unit.conftest import Memory
 from tests.unit.drain.objects import DRIVER, NODE, claim, pod, unallocated
@@ -103,9 +103,9 @@ def holder(cluster: Cluster, name: str = "a", **more: Any) -> Cluster:
     return cluster
 
 
-def drained(cluster: Cluster, **plan: Any) -> list[str]:
+def drained(cluster: Cluster, **request: Any) -> list[str]:
     said: list[str] = []
-    Drain(cluster, Plan(NODE, **{"drivers": None, "timeout": 5, **plan}), said.append).run()
+    Drain(cluster, DrainRequest(NODE, **{"drivers": None, "timeout": 5, **request}), said.append).run()
     return said
 
 
@@ -244,7 +244,7 @@ def test_a_rehearsal_tells_all_and_changes_nothing(cluster: Cluster) -> None:
     holder(cluster, "b")
     cluster.refused["b"] = 1
     said: list[str] = []
-    Drain(cluster, Plan(NODE, None, 30, Label("gpu", "off")), said.append).rehearse()
+    Drain(cluster, DrainRequest(NODE, None, 30, Label("gpu", "off")), said.append).rehearse()
     assert said == [
         "would cordon node-1",
         "would evict pod web/a",
@@ -266,9 +266,9 @@ def test_a_drain_that_would_lose_something_does_not_begin(cluster: Cluster) -> N
 
 def test_an_unknown_node_is_answered_with_the_nearest_one(cluster: Cluster) -> None:
     with pytest.raises(CannotBegin, match="no node node-2; did you mean node-1"):
-        Drain(cluster, Plan("node-2", None, 1), print).run()
+        Drain(cluster, DrainRequest("node-2", None, 1), print).run()
     with pytest.raises(CannotBegin, match="no node other; there are node-1"):
-        Drain(cluster, Plan("other", None, 1), print).run()
+        Drain(cluster, DrainRequest("other", None, 1), print).run()
 
 
 @pytest.fixture

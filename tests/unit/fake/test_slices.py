@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from drivers.fake.devices import Device
-from drivers.fake.pool import Pool, make_plan, split
+from drivers.fake.pool import Pool, pool_changes, split
 
 if TYPE_CHECKING:
     from tests.unit.fake.conftest import Node
@@ -40,53 +40,53 @@ def test_devices_are_split_at_the_limits_of_a_slice(count: int, tainted: bool, s
 
 
 def test_a_new_pool_starts_with_generation_1() -> None:
-    plan = make_plan([], _pool(3), OWNERS, 0)
-    assert (plan.generation, len(plan.creates), plan.updates, plan.deletes) == (1, 2, (), ())
-    assert {item["spec"]["pool"]["generation"] for item in plan.creates} == {1}
+    changes = pool_changes([], _pool(3), OWNERS, 0)
+    assert (changes.generation, len(changes.creates), changes.updates, changes.deletes) == (1, 2, (), ())
+    assert {item["spec"]["pool"]["generation"] for item in changes.creates} == {1}
 
 
 def test_a_pool_that_is_as_wanted_needs_nothing() -> None:
-    assert make_plan(_published(_pool(4), 7), _pool(4), OWNERS, 0).empty
+    assert pool_changes(_published(_pool(4), 7), _pool(4), OWNERS, 0).empty
 
 
 def test_one_changed_slice_keeps_the_generation() -> None:
     published = _published(_pool(4), 7)
     published[1]["spec"]["devices"] = []
-    plan = make_plan(published, _pool(4), OWNERS, 0)
-    assert (plan.generation, len(plan.updates), plan.creates) == (7, 1, ())
+    changes = pool_changes(published, _pool(4), OWNERS, 0)
+    assert (changes.generation, len(changes.updates), changes.creates) == (7, 1, ())
 
 
 def test_two_changed_slices_raise_the_generation_of_all() -> None:
     published = _published(_pool(6), 7)
     for item in published[:2]:
         item["spec"]["devices"] = []
-    plan = make_plan(published, _pool(6), OWNERS, 0)
-    assert (plan.generation, len(plan.updates)) == (8, 3)
+    changes = pool_changes(published, _pool(6), OWNERS, 0)
+    assert (changes.generation, len(changes.updates)) == (8, 3)
 
 
 def test_a_missing_slice_raises_the_generation_of_all() -> None:
-    plan = make_plan(_published(_pool(6), 7)[1:], _pool(6), OWNERS, 0)
-    assert (plan.generation, len(plan.updates), len(plan.creates)) == (8, 2, 1)
+    changes = pool_changes(_published(_pool(6), 7)[1:], _pool(6), OWNERS, 0)
+    assert (changes.generation, len(changes.updates), len(changes.creates)) == (8, 2, 1)
 
 
 def test_a_pool_that_was_wiped_does_not_go_back_in_generation() -> None:
-    assert make_plan([], _pool(2), OWNERS, 7).generation == 8
+    assert pool_changes([], _pool(2), OWNERS, 7).generation == 8
 
 
 def test_what_is_not_wanted_any_more_goes() -> None:
     published = _published(_pool(4), 7)
-    plan = make_plan(published, _pool(2), OWNERS, 0)
-    assert plan.deletes == (published[1]["metadata"]["name"],)
-    assert [item["spec"]["pool"]["resourceSliceCount"] for item in plan.updates] == [1]
+    changes = pool_changes(published, _pool(2), OWNERS, 0)
+    assert changes.deletes == (published[1]["metadata"]["name"],)
+    assert [item["spec"]["pool"]["resourceSliceCount"] for item in changes.updates] == [1]
 
 
 def test_a_taint_keeps_the_time_that_the_api_server_gave_it() -> None:
     pool = Pool("pool", "driver", "node-1", split(_devices(1, tainted=True)), 1)
     published = json.loads(json.dumps(_published(pool, 1)))
     published[0]["spec"]["devices"][0]["taints"][0]["timeAdded"] = "2026-01-01T00:00:00Z"
-    assert make_plan(published, pool, OWNERS, 0).empty
+    assert pool_changes(published, pool, OWNERS, 0).empty
     published[0]["metadata"]["ownerReferences"] = []
-    (update,) = make_plan(published, pool, OWNERS, 0).updates
+    (update,) = pool_changes(published, pool, OWNERS, 0).updates
     assert update["spec"]["devices"][0]["taints"][0]["timeAdded"] == "2026-01-01T00:00:00Z"
 
 

@@ -16,14 +16,14 @@ from fixtures.kube.api import Kube
 from fixtures.options.options import OPTIONS, Options, parse
 from fixtures.plan import offers
 from fixtures.plan.offers import foreseen, given
-from fixtures.plan.ruling import Ground, Offer, left_out, ruled_out
+from fixtures.plan.ruling import Offer, OfferedCluster, left_out, ruled_out
 from fixtures.rights.right import Right
 from fixtures.rights.table import Table
 from fixtures.run.questions import plan
 
 ID = "drain.order.driver-last"
 CHECK = Check(ID, "core", "GP-6", "wait")
-PLACE = Offer({"standard": Ground("1.35.4", frozenset({"node-shell"}))})
+PLACE = Offer({"standard": OfferedCluster("1.35.4", frozenset({"node-shell"}))})
 
 
 def options(**values: str) -> Options:
@@ -112,22 +112,22 @@ def left(check: Check, /, **values: str) -> tuple[str | None, str] | None:
 
 @pytest.mark.parametrize(("since", "here"), [("1.9", "1.10.0"), ("1.36", "1.36.0-rc.1"), ("1.36", "v1.37.2+k3s1")])
 def test_versions_are_compared_as_numbers(since: str, here: str) -> None:
-    assert outcome(replace(CHECK, since=since), Offer({"standard": Ground(here, frozenset())})) is None
+    assert outcome(replace(CHECK, since=since), Offer({"standard": OfferedCluster(here, frozenset())})) is None
 
 
 def test_an_offer_is_the_same_in_another_process() -> None:
-    offer = Offer(PLACE.grounds, disruptive=False, missing={ID: ("list pods",)})
+    offer = Offer(PLACE.clusters, disruptive=False, missing={ID: ("list pods",)})
     assert Offer.from_json(offer.to_json()) == offer
 
 
 def test_somebody_elses_cluster_is_loaded_in_a_run_of_the_scale_practice_alone() -> None:
     handle = ClusterHandle("standard", "theirs", Path(), "1.37.2", (), frozenset(), None, None, Path())
-    assert given(options(cluster="existing"), handle).grounds.keys() == {"standard"}
-    assert given(options(cluster="existing", practice="scale"), handle).grounds.keys() == {"standard", "scale"}
+    assert given(options(cluster="existing"), handle).clusters.keys() == {"standard"}
+    assert given(options(cluster="existing", practice="scale"), handle).clusters.keys() == {"standard", "scale"}
 
 
 def test_kind_gives_simulated_nodes_only_for_a_load() -> None:
-    assert foreseen(options()).grounds.keys() == TOPOLOGIES.keys() - {"scale"}
+    assert foreseen(options()).clusters.keys() == TOPOLOGIES.keys() - {"scale"}
     check = replace(CHECK, topology="scale", capabilities=("simulated-nodes",))
     ruling = ruled_out(check, options(), foreseen(options()))
     assert ruling is not None
@@ -136,11 +136,11 @@ def test_kind_gives_simulated_nodes_only_for_a_load() -> None:
 
 def test_kind_gives_all_topologies_each_with_its_own_version() -> None:
     offer = foreseen(options(kubernetes="1.36.3", scale="small"))
-    assert offer.grounds.keys() == TOPOLOGIES.keys()
-    assert offer.grounds["standard"].kubernetes == "1.36.3"
-    assert "node-shell" in offer.grounds["standard"].capabilities
-    assert offer.grounds["skew"].kubernetes == "1.35.4"
-    assert "old-kubelet" in offer.grounds["skew"].capabilities
+    assert offer.clusters.keys() == TOPOLOGIES.keys()
+    assert offer.clusters["standard"].kubernetes == "1.36.3"
+    assert "node-shell" in offer.clusters["standard"].capabilities
+    assert offer.clusters["skew"].kubernetes == "1.35.4"
+    assert "old-kubelet" in offer.clusters["skew"].capabilities
     assert offer.disruptive
 
 
@@ -155,16 +155,16 @@ def test_an_existing_cluster_gives_itself_and_no_other_topology(
     monkeypatch.setattr(offers, "missing", lambda *_: frozenset())
     allowed = {"allow-disruptive": "true"} if disruptive else {}
     offer = foreseen(options(**{"cluster": "existing", "context": "dev"} | allowed))
-    assert offer.grounds == {"standard": Ground("1.36.1", frozenset({"node-shell", "kubelet-restart"}), "dev")}
+    assert offer.clusters == {"standard": OfferedCluster("1.36.1", frozenset({"node-shell", "kubelet-restart"}), "dev")}
     assert offer.disruptive == disruptive
 
 
 def test_a_cluster_that_is_there_is_believed_more_than_the_options(tmp_path: Path) -> None:
     handle = ClusterHandle("standard", "k", tmp_path, "1.36.0", (), frozenset({"x"}), None, None, tmp_path)
     offer = given(options(), handle)
-    assert offer.grounds["standard"] == Ground("1.36.0", frozenset({"x"}), "k")
+    assert offer.clusters["standard"] == OfferedCluster("1.36.0", frozenset({"x"}), "k")
     assert Offer.from_json(offer.to_json()) == offer
-    assert offer.grounds["skew"] == foreseen(options()).grounds["skew"]
+    assert offer.clusters["skew"] == foreseen(options()).clusters["skew"]
 
 
 def test_rights_that_the_runner_lacks_hold_up_the_checks_that_need_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,12 +122,12 @@ def test_a_failure_stays_one_when_it_cannot_be_explained(start: Callable[[str], 
 def test_a_failed_check_is_explained_by_files_of_its_own(start: Callable[[str], Run], how: str) -> None:
     run = start(how)
     result = of(run, "explained")
-    place = "checks/rbac.ends.explained"
+    paths = "checks/rbac.ends.explained"
     names = {
-        f"{place}/{name}" for name in ("events.txt", "record.jsonl", "timeline.json", "timeline.txt", "timeline.svg")
+        f"{paths}/{name}" for name in ("events.txt", "record.jsonl", "timeline.json", "timeline.txt", "timeline.svg")
     }
     assert names <= set(result.files)
-    assert result.timeline == f"{place}/timeline.svg"
+    assert result.timeline == f"{paths}/timeline.svg"
     assert [(m.name, m.value) for m in result.measurements] == [("pods", 3)]
     (out,) = (path.parent for path in run.written)
     assert all((out / file).is_file() for file in result.files)

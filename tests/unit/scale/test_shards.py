@@ -12,8 +12,8 @@ from fixtures.check.outcomes import CheckFailed
 from fixtures.kube.api import Kube
 from fixtures.scale import shard
 from fixtures.scale.generator import Sent, evenly
-from fixtures.scale.plan import config_map, heard, planned, since_epoch, start_of, starting, told
 from fixtures.scale.pods import Pods
+from fixtures.scale.shard_messages import config_map, heard, planned, since_epoch, start_of, starting, told
 from fixtures.scale.shards import Shards
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from fixtures.cluster.handle import ClusterHandle
 from fixtures.cluster.nodes.quiet import TAKEN_LABEL, QuietNode
 from fixtures.driver.check_run import CheckRun
 from fixtures.run.news import tell
-from fixtures.run.place import Place
+from fixtures.run.paths import RunPaths
 
 
 @check("drain.order.kept", level="core", source="GP-6", hint="nothing to do")
-def test_kept(place: Place) -> None:
+def test_kept(paths: RunPaths) -> None:
     """It is kept."""
-    tell(place.news, "half of it is kept")
-    tell(place.news, "all of it is kept")
+    tell(paths.news, "half of it is kept")
+    tell(paths.news, "all of it is kept")
 
 
 @check("drain.order.alone", level="core", source="GP-6", hint="nothing to do")

@@ -28,7 +28,7 @@ from fixtures.kube.api import Kube  # noqa: E402
 from fixtures.options.options import Options  # noqa: E402
 from fixtures.recorder.reading import Recorder  # noqa: E402
 from fixtures.run import controller  # noqa: E402
-from fixtures.run.place import Place  # noqa: E402
+from fixtures.run.paths import RunPaths  # noqa: E402
 
 Object = dict[str, Any]
 
@@ -103,11 +103,11 @@ def _log(text: str) -> None:
         file.write(text + "\n")
 
 
-def _clusters(place: Place, options: Options, say: Callable[[str], None]) -> Clusters:
+def _clusters(paths: RunPaths, options: Options, say: Callable[[str], None]) -> Clusters:
     assert (options.cluster, options.kubernetes, options.node_image) == ("kind", "1.37.2", "auto")
-    if not place.session.exists():
+    if not paths.session.exists():
         say("making words")
-        place.session.mkdir()
+        paths.session.mkdir()
     return Clusters()
 
 
@@ -115,9 +115,9 @@ vars(controller).update(clusters=_clusters, Kube=Words)
 
 
 @pytest.fixture(scope="session")
-def cluster(place: Place) -> ClusterHandle:
+def cluster(paths: RunPaths) -> ClusterHandle:
     """In the place of the real one."""
-    assert place.session.exists()
+    assert paths.session.exists()
     return Clusters().ensure("standard")
 
 

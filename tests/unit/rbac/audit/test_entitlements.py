@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fixtures.kube.subjects import Subject
-from fixtures.rbac.audit import findings
+from fixtures.rbac.audit import entitlements
 from fixtures.rbac.audit.audit import table, unexpected
+from fixtures.rbac.audit.entitlements import Entitlement
 from fixtures.rbac.audit.expected import BUILT_IN, expected
-from fixtures.rbac.audit.findings import Finding
 
 if TYPE_CHECKING:
     from tests.unit.rbac.audit.conftest import World
@@ -19,7 +19,7 @@ WRITES = "create update patch delete deletecollection"
 USERS = ("view", "edit", "admin")
 
 
-def told(found: list[Finding]) -> list[str]:
+def told(found: list[Entitlement]) -> list[str]:
     return unexpected(found).splitlines()
 
 
@@ -39,7 +39,7 @@ def aggregated(world: World) -> World:
 def test_a_stray_binding_is_told_with_its_way(world: World) -> None:
     world.role("careless", world.rule("deviceclasses resourceslices", "get create patch"))
     world.bind("stray", "careless", "Group team")
-    found = findings.cluster_writers(world.cluster(), BUILT_IN)
+    found = entitlements.cluster_writers(world.cluster(), BUILT_IN)
     (line,) = told(found)
     assert line == (
         "Group team may create, patch deviceclasses, resourceslices in the whole cluster, "
@@ -53,10 +53,10 @@ def test_kubernetes_itself_is_expected(world: World) -> None:
     world.give(f"{controllers}/generic-garbage-collector", world.rule("*", "get patch delete", "*"))
     world.give(f"{controllers}/device-taint-eviction-controller", world.rule("devicetaintrules/status", "patch"))
     world.give("Group system:nodes", world.rule("resourceslices", "deletecollection"))
-    found = findings.cluster_writers(world.cluster(), BUILT_IN)
+    found = entitlements.cluster_writers(world.cluster(), BUILT_IN)
     assert told(found) == []
     assert len(found) == 4
-    assert {finding.row[-1] for finding in found} == {item.why for item in BUILT_IN} - {
+    assert {entitlement.row[-1] for entitlement in found} == {item.why for item in BUILT_IN} - {
         "kubeadm's administrators",
         "control plane",
     }
@@ -74,7 +74,7 @@ def test_kubernetes_itself_is_expected(world: World) -> None:
 )
 def test_nobody_is_expected_to_do_more_than_is_his(world: World, subject: str, resources: str, verbs: str) -> None:
     world.give(subject, world.rule(resources, verbs))
-    assert len(told(findings.cluster_writers(world.cluster(), BUILT_IN))) == 1
+    assert len(told(entitlements.cluster_writers(world.cluster(), BUILT_IN))) == 1
 
 
 def test_a_driver_writes_slices_and_an_admin_all(world: World) -> None:
@@ -87,7 +87,7 @@ def test_a_driver_writes_slices_and_an_admin_all(world: World) -> None:
     for subject in ("drivers/driver", "drivers/other", "ci/suite"):
         world.give(f"ServiceAccount {subject}", both)
     world.give("Group platform", both)
-    found = findings.cluster_writers(world.cluster(), known)
+    found = entitlements.cluster_writers(world.cluster(), known)
     assert [line.split(" in ")[0] for line in told(found)] == [
         "ServiceAccount drivers/driver may create deviceclasses",
         "ServiceAccount drivers/other may create deviceclasses",
@@ -99,13 +99,13 @@ def test_a_driver_writes_slices_and_an_admin_all(world: World) -> None:
 def test_reading_and_bindings_of_namespaces_write_nothing_of_the_cluster(world: World) -> None:
     world.give("Group readers", world.rule("*", "get list watch"))
     world.give("Group tenants", world.rule("*", "*", "*"), namespace="team-a")
-    assert findings.cluster_writers(world.cluster(), ()) == []
+    assert entitlements.cluster_writers(world.cluster(), ()) == []
 
 
 def test_a_binding_to_a_role_that_is_not_there_gives_nothing(world: World) -> None:
     world.bind("b", "gone", "Group team")
     world.bind("b", "Role/gone", "Group team", "ns")
-    assert findings.cluster_writers(world.cluster(), ()) == []
+    assert entitlements.cluster_writers(world.cluster(), ()) == []
     assert len(world.cluster().grants) == 2
 
 
@@ -124,7 +124,7 @@ def test_wildcards_are_told_where_they_reach_what_they_do_not_name(world: World)
     world.give("Group team", world.rule("deviceclasses", "*"))
     world.give("Group readers", world.rule("*", "get"))
     world.give("Group system:masters", world.rule("*", "*", "*"))
-    found = findings.wildcards(world.cluster(), BUILT_IN)
+    found = entitlements.wildcards(world.cluster(), BUILT_IN)
     assert [f.who for f in found] == ["ServiceAccount default/robot", "Group system:masters"]
     assert [line.split(" may ")[0] for line in told(found)] == ["ServiceAccount default/robot"]
     assert "resourceclaims/driver" in str(found[0])
@@ -133,7 +133,7 @@ def test_wildcards_are_told_where_they_reach_what_they_do_not_name(world: World)
 def test_a_wildcard_in_a_namespace_reaches_the_parts_of_claims(world: World) -> None:
     world.role("owner", world.rule("*", "*", "*"), namespace="team-a")
     world.bind("owner", "Role/owner", "Group tenants", "team-a")
-    (line,) = told(findings.wildcards(world.cluster(), BUILT_IN))
+    (line,) = told(entitlements.wildcards(world.cluster(), BUILT_IN))
     assert line == (
         "Group tenants may * resourceclaims/status, resourceclaims/binding, resourceclaims/driver "
         "in namespace team-a, by RoleBinding team-a/owner (Role owner)"
@@ -153,13 +153,13 @@ def test_what_everybody_has_is_never_expected(world: World, group: str, namespac
     world.give(f"Group {group}", world.rule("resourceclaims", "create"), namespace=namespace)
     world.give(f"Group {group}", world.rule("resourceclaims", "list"), namespace=namespace)
     world.give("Group system:serviceaccounts:team-a", world.rule("resourceclaims", "create"))
-    (found,) = findings.everyone(world.cluster())
+    (found,) = entitlements.everyone(world.cluster())
     assert str(found).startswith(f"Group {group} may create resourceclaims in ")
 
 
 def test_the_clusters_own_roles_for_users_are_in_order(world: World) -> None:
     cluster = aggregated(world).cluster()
-    assert findings.aggregated(cluster) == []
+    assert entitlements.aggregated(cluster) == []
     assert cluster.sources("admin") == [
         "edit",
         "system:aggregate-to-admin",
@@ -184,7 +184,7 @@ def test_what_is_aggregated_is_told_with_its_source(
 ) -> None:
     prefix = "rbac.authorization.k8s.io/aggregate-to-"
     aggregated(world).role("careless", world.rule(resources, verbs, group), into=f"{prefix}{into}")
-    lines = told(findings.aggregated(world.cluster()))
+    lines = told(entitlements.aggregated(world.cluster()))
     assert lines[0].startswith(f"whoever has the role {told_as}")
     assert all(line.endswith("by ClusterRole careless") for line in lines)
 
@@ -195,12 +195,12 @@ def test_what_is_aggregated_is_told_with_its_source(
 )
 def test_what_belongs_to_users_may_be_aggregated(world: World, into: str, resources: str, verbs: str) -> None:
     aggregated(world).role("fine", world.rule(resources, verbs), into=f"rbac.authorization.k8s.io/aggregate-to-{into}")
-    assert findings.aggregated(world.cluster()) == []
+    assert entitlements.aggregated(world.cluster()) == []
 
 
 def test_roles_that_are_not_aggregated_are_read_themselves(world: World) -> None:
     world.role("edit", world.rule("resourceslices", "delete"))
-    (found,) = findings.aggregated(world.cluster())
+    (found,) = entitlements.aggregated(world.cluster())
     assert found.row[:2] == ("whoever has the role edit", "delete resourceslices")
 
 
@@ -227,13 +227,13 @@ def test_selectors_may_have_expressions(world: World) -> None:
 
 
 def test_a_table_has_the_unexpected_first() -> None:
-    rights = [Finding("a", "x", "here", "b", "admin"), Finding("z", "y", "there", "c")]
+    rights = [Entitlement("a", "x", "here", "b", "admin"), Entitlement("z", "y", "there", "c")]
     made = table("title", rights)
     assert made.rows == (("z", "y", "there", "c", "not expected"), ("a", "x", "here", "b", "admin"))
     assert all(len(row) == len(made.columns) for row in made.rows)
 
 
 def test_only_the_first_of_many_are_told() -> None:
-    lines = told([Finding(f"s{i:02}", "x", "here", "b") for i in range(30)])
+    lines = told([Entitlement(f"s{i:02}", "x", "here", "b") for i in range(30)])
     assert len(lines) == 11
     assert lines[-1] == "and 20 more, see the table"

@@ -14,13 +14,13 @@ from fixtures.cluster.handle import ClusterHandle
 from fixtures.cluster.kind.topologies import Topologies
 from fixtures.options.options import OPTIONS, parse
 from fixtures.recorder.reading import Recorder
-from fixtures.run.place import Place
+from fixtures.run.paths import RunPaths
 from fixtures.run.topology import Clusters, clusters
 
 
 def test_a_fresh_place_is_unique_and_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DRA_SESSION_DIR", raising=False)
-    first, second = Place.fresh(tmp_path / "out"), Place.fresh(tmp_path / "out")
+    first, second = RunPaths.fresh(tmp_path / "out"), RunPaths.fresh(tmp_path / "out")
     assert first.run != second.run
     assert first.session != second.session
     assert first.out == tmp_path / "out" / first.run
@@ -33,21 +33,21 @@ def test_a_run_inside_another_shares_the_session_and_owns_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DRA_SESSION_DIR", str(tmp_path / "session"))
-    place = Place.fresh(tmp_path)
-    assert place.session == tmp_path / "session"
-    assert not place.owner
+    paths = RunPaths.fresh(tmp_path)
+    assert paths.session == tmp_path / "session"
+    assert not paths.owner
 
 
 def test_another_process_of_the_run_has_the_same_place_and_owns_nothing(tmp_path: Path) -> None:
-    place = Place("run-1", tmp_path / "out", tmp_path / "session", owner=True)
-    other = Place.from_json(json.loads(json.dumps(place.to_json())))
-    assert (other.run, other.out, other.session) == (place.run, place.out, place.session)
+    paths = RunPaths("run-1", tmp_path / "out", tmp_path / "session", owner=True)
+    other = RunPaths.from_json(json.loads(json.dumps(paths.to_json())))
+    assert (other.run, other.out, other.session) == (paths.run, paths.out, paths.session)
     assert not other.owner
 
 
 def test_the_files_of_a_check_are_under_its_id(tmp_path: Path) -> None:
-    place = Place("run-1", tmp_path, tmp_path, owner=True)
-    assert place.directory_of("rbac.a.b") == place.directory_of("rbac.a.b") == tmp_path / "checks" / "rbac.a.b"
+    paths = RunPaths("run-1", tmp_path, tmp_path, owner=True)
+    assert paths.directory_of("rbac.a.b") == paths.directory_of("rbac.a.b") == tmp_path / "checks" / "rbac.a.b"
     assert (tmp_path / "checks" / "rbac.a.b").is_dir()
 
 
@@ -81,7 +81,7 @@ def test_a_cluster_has_one_recorder_however_many_ask_for_it(tmp_path: Path, monk
 @pytest.mark.parametrize(("cluster", "provider"), [("kind", Topologies), ("existing", ExistingCluster)])
 def test_the_clusters_of_a_session_are_those_of_its_directory(tmp_path: Path, cluster: str, provider: type) -> None:
     options = parse({option.name: option.default for option in OPTIONS} | {"cluster": cluster}, set())
-    made = clusters(Place("r1", tmp_path / "out", tmp_path, owner=True), options)
+    made = clusters(RunPaths("r1", tmp_path / "out", tmp_path, owner=True), options)
     assert made.session == tmp_path
     assert isinstance(made.provider, provider)
 
