@@ -11,12 +11,12 @@ import pytest
 
 from fixtures.check.collected import FILE
 from fixtures.cluster.errors import ClusterError
-from fixtures.cluster.kind.settings import ClusterSettings
+from fixtures.cluster.kind.topology import ClusterSettings
 from fixtures.cluster.progress import Say
 from fixtures.options.options import OPTIONS
+from fixtures.run.clusters import Clusters, kind_clusters
 from fixtures.run.interruption import interrupt_once, work_undisturbed
 from fixtures.run.paths import SESSION_VARIABLE
-from fixtures.run.topology import Clusters, kind_clusters
 from reports.model import load_catalogue
 
 DEFAULTS = {

@@ -7,7 +7,7 @@ import yaml
 
 from fixtures.cluster.handle import Role
 from fixtures.cluster.kind.config import DEVICE_LABEL, ROOM_LABEL, SEAMLESS_LABEL, NodeSpec, kind_config
-from fixtures.cluster.kind.settings import SCALE
+from fixtures.cluster.kind.topology import SCALE
 from fixtures.cluster.node_image.versions import KUBERNETES_SERVED
 
 ROLES: tuple[Role, ...] = ("control-plane", "worker", "spare")

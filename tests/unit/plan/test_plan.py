@@ -11,7 +11,7 @@ import pytest
 from fixtures.check.decorator import Check
 from fixtures.cluster.existing.kubeconfig import Access
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.cluster.kind.settings import TOPOLOGIES
+from fixtures.cluster.kind.topology import TOPOLOGIES
 from fixtures.kube.api import Kube
 from fixtures.options.options import OPTIONS, Options, parse
 from fixtures.plan import offers

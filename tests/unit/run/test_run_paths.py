@@ -11,11 +11,11 @@ import pytest
 from fixtures.check.decorator import Check, check
 from fixtures.cluster.existing.cluster import ExistingCluster
 from fixtures.cluster.handle import ClusterHandle
-from fixtures.cluster.kind.topologies import Topologies
+from fixtures.cluster.kind.clusters import KindClusters
 from fixtures.options.options import OPTIONS, parse
 from fixtures.recorder.reading import Recorder
+from fixtures.run.clusters import Clusters, clusters
 from fixtures.run.paths import RunPaths
-from fixtures.run.topology import Clusters, clusters
 
 
 def test_a_fresh_place_is_unique_and_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_a_cluster_has_one_recorder_however_many_ask_for_it(tmp_path: Path, monk
     assert topologies.closed == [True]
 
 
-@pytest.mark.parametrize(("cluster", "provider"), [("kind", Topologies), ("existing", ExistingCluster)])
+@pytest.mark.parametrize(("cluster", "provider"), [("kind", KindClusters), ("existing", ExistingCluster)])
 def test_the_clusters_of_a_session_are_those_of_its_directory(tmp_path: Path, cluster: str, provider: type) -> None:
     options = parse({option.name: option.default for option in OPTIONS} | {"cluster": cluster}, set())
     made = clusters(RunPaths("r1", tmp_path / "out", tmp_path, owner=True), options)

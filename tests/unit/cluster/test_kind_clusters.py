@@ -9,10 +9,10 @@ import pytest
 
 from fixtures.cluster.errors import ClusterError
 from fixtures.cluster.handle import ClusterHandle, Node
-from fixtures.cluster.kind import topologies
+from fixtures.cluster.kind import clusters
+from fixtures.cluster.kind.clusters import KindClusters
 from fixtures.cluster.kind.records import Make, Owner, Record, read_record
-from fixtures.cluster.kind.settings import ClusterSettings, Topology
-from fixtures.cluster.kind.topologies import Topologies
+from fixtures.cluster.kind.topology import ClusterSettings, Topology
 
 HANDLE = ClusterHandle(
     topology="standard",
@@ -51,8 +51,8 @@ class World:
         name = HANDLE.name.replace("standard", topology)
         return Record(name, self.tmp_path / name, Make(topology, "1.37.2", "abc"), Owner.current(), Path("docker"))
 
-    def topologies(self) -> Topologies:
-        return Topologies(self.directory, ClusterSettings("1.37.2", "auto"), self.said.append)
+    def topologies(self) -> KindClusters:
+        return KindClusters(self.directory, ClusterSettings("1.37.2", "auto"), self.said.append)
 
 
 @pytest.fixture
@@ -81,8 +81,8 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
             made.deleted.append(self._name)
             return made.left
 
-    monkeypatch.setattr(topologies, "KindProvider", FakeProvider)
-    monkeypatch.setattr(topologies, "KindLife", FakeLife)
+    monkeypatch.setattr(clusters, "KindMaker", FakeProvider)
+    monkeypatch.setattr(clusters, "KindLife", FakeLife)
     return made
 
 
@@ -194,6 +194,6 @@ def test_close_while_a_cluster_is_about_to_be_made_stops_it(world: World, monkey
 
 
 def test_owner_is_the_first_process_until_it_dies(tmp_path: Path) -> None:
-    assert topologies._owner_of(tmp_path) == Owner.current()
+    assert clusters._owner_of(tmp_path) == Owner.current()
     (tmp_path / "session.owner").write_text('{"pid": 1, "started": -1, "boot": "another", "pid_namespace": "pid:[1]"}')
-    assert topologies._owner_of(tmp_path) == Owner.current()
+    assert clusters._owner_of(tmp_path) == Owner.current()

@@ -3,7 +3,7 @@
 import pytest
 
 from fixtures.cluster.kind.config import minor_of
-from fixtures.cluster.kind.settings import SKEW, STANDARD, ClusterSettings
+from fixtures.cluster.kind.topology import SKEW, STANDARD, ClusterSettings
 
 
 def test_run_chooses_for_the_standard_topology() -> None:
