@@ -14,7 +14,7 @@ from fixtures.check.outcomes import expect
 from fixtures.cluster.handle import ClusterHandle
 from fixtures.cluster.nodes.quiet import QuietNode
 from fixtures.drain_checks.cases import FOREIGN, every_case
-from fixtures.drain_checks.gate import await_held, cordoned, goes_from, held, stays_on
+from fixtures.drain_checks.gate import await_gone_from, await_held, cordoned, held, stays_on
 from fixtures.drain_checks.order import stays_ready_until_gone
 from fixtures.drain_checks.ways import Drains
 from fixtures.driver.check_run import CheckRun
@@ -49,7 +49,7 @@ def test_predicate(
     expect(list(map(str, strangers)) == only, f"elsewhere, and of another driver, just {only[0]}", strangers)
     with cordoned(driver, node):
         workloads.delete("sharer")
-        workloads.gone("sharer")
+        workloads.await_gone("sharer")
         workloads.delete("mixed")
         left = await_held(driver, node, *claims.of_pods, *claims.others)
         users = {user for holder in left for user in holder.users if user.startswith("pod")}
@@ -82,12 +82,12 @@ def test_ends(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drain
     node = quiet_node.name
     workloads.template("single")
     workloads.pod("slow", templates={"device": "single"}, node=node, linger=4)
-    workloads.running("slow")
+    workloads.await_running("slow")
     let_go = drains.own("--driver", driver.name, "--release", quiet_node.release)
     with drains.draining(node, let_go) as drain:
         stays_ready_until_gone(driver, node, ["slow"])
-        drain.end()
-        goes_from(driver, node, WATCHED)
+        drain.await_end()
+        await_gone_from(driver, node, WATCHED)
     quiet_node.label()
     driver.await_up()
     no_device_leaked(driver, workloads)

@@ -23,7 +23,7 @@ def test_node_removed(driver: Driver, workloads: Workloads, quiet_node: QuietNod
     """With the Node object go its slices, pods and their claims; when the node is back, all its devices can be had."""
     workloads.template("single")
     workloads.pod("orphan", templates={"device": "single"}, node=quiet_node.name)
-    workloads.running("orphan")
+    workloads.await_running("orphan")
     claims = [claim["metadata"]["uid"] for claim in workloads.claims_of("orphan").values()]
     with removed(driver, quiet_node):
         await_orphans_gone(driver, quiet_node.name)

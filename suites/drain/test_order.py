@@ -28,7 +28,7 @@ def test_driver_last(driver: Driver, workloads: Workloads, quiet_node: QuietNode
         workloads.pod("quick", templates={"device": "single"}, node=quiet_node.name)
         workloads.pod("slow", templates={"device": "single"}, node=quiet_node.name, linger=6)
         for pod in ("quick", "slow"):
-            workloads.running(pod)
+            workloads.await_running(pod)
         with drains.draining(quiet_node.name, way):
             stays_ready_until_gone(driver, quiet_node.name, ["quick", "slow"])
     no_device_leaked(driver, workloads)
@@ -51,11 +51,11 @@ def test_claims_released(driver: Driver, workloads: Workloads, quiet_node: Quiet
         workloads.pod("own", templates={"own": "single"}, claims={"shared": "shared"}, node=node, linger=3)
         workloads.pod("sharer", claims={"shared": "shared"}, node=node)
         for pod in pods:
-            workloads.running(pod)
+            workloads.await_running(pod)
         uids = [claim["metadata"]["uid"] for claim in workloads.claims_of("own").values()]
         with drains.draining(node, way) as drain:
             end_before_they_go(driver, node, pods)
-            drain.end()
+            drain.await_end()
             left = [file for uid in uids for file in driver.shells[node].cdi_files(uid)]
             expect(not left, "no CDI file of a drained claim on the node", f"still there: {', '.join(left[:3])}")
             await_held(driver, node)

@@ -30,17 +30,17 @@ def test_two_nodes(
     workloads.template("single")
     for pod, node in zip(pods, (first, second), strict=True):
         workloads.pod(pod, templates={"device": "single"}, node=node)
-        workloads.running(pod)
+        workloads.await_running(pod)
     budget = Budget(driver, workloads)
     with drains.draining(first, drains.ways[0]) as one, drains.draining(second, drains.ways[-1]) as other:
         drains.await_begun(first, second)
         budget.await_gone(*pods, but=1)
         budget.holds(OBSERVED)
         workloads.pod("substitute", node=cluster.workers[0].name)
-        workloads.running("substitute")
+        workloads.await_running("substitute")
         budget.await_gone(*pods)
-        one.end()
-        other.end()
+        one.await_end()
+        other.await_end()
         for node in (first, second):
             await_held(driver, node)
     no_device_leaked(driver, workloads)

@@ -20,7 +20,7 @@ def test_order(driver: Driver, workloads: Workloads, check_run: CheckRun) -> Non
     """In a graceful node shutdown the kubelet ends the pods that hold devices before it ends the driver."""
     workloads.template("single")
     workloads.pod("holder", templates={"device": "single"}, node=driver.nodes[0])
-    holder = priority_of(workloads.running("holder"))
+    holder = priority_of(workloads.await_running("holder"))
     for pod in driver.pods():
         node, priority = pod["spec"]["nodeName"], priority_of(pod)
         shutdown = shutdown_of(check_run.kube, node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixtures.check.decorator import check
 from fixtures.cluster.nodes.quiet import QuietNode
-from fixtures.drain_checks.gate import goes_from
+from fixtures.drain_checks.gate import await_gone_from
 from fixtures.drain_checks.order import stays_ready_until_gone
 from fixtures.drain_checks.ways import Drains
 from fixtures.driver.driver import Driver
@@ -24,14 +24,14 @@ def test_heals(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drai
     node = quiet_node.name
     workloads.template("single")
     workloads.pod("before", templates={"device": "single"}, node=node, linger=3)
-    workloads.running("before")
+    workloads.await_running("before")
     let_go = drains.own("--driver", driver.name, "--release", quiet_node.release)
     with drains.draining(node, let_go) as drain:
         stays_ready_until_gone(driver, node, ["before"])
-        drain.end()
-        goes_from(driver, node, 0)
+        drain.await_end()
+        await_gone_from(driver, node, 0)
     quiet_node.label()
     driver.await_up()
     workloads.pod("after", templates={"device": "single"}, node=node)
-    workloads.running("after")
+    workloads.await_running("after")
     no_device_leaked(driver, workloads)

@@ -25,15 +25,15 @@ def test_stuck_then_heals(driver: Driver, workloads: Workloads, quiet_node: Quie
     """Drained after its driver, a node keeps its pods Terminating, and the drain says why; the driver back, it ends."""
     workloads.template("single")
     workloads.pod("holder", templates={"device": "single"}, node=quiet_node.name)
-    workloads.running("holder")
+    workloads.await_running("holder")
     driver.stop()
     with drains.draining(quiet_node.name, drains.ways[-1]) as drain:
         await_evicted(driver, "holder")
         workloads.stays_terminating("holder", OBSERVED)
         why = "holder" if drains.command else f"{driver.name} is not registered with the kubelet"
-        drain.tells(why, within=driver.timeouts["event_seen"])
+        drain.await_said(why, within=driver.timeouts["event_seen"])
         driver.start()
-        workloads.gone("holder", timeout="pod_gone_after_return")
-        drain.end()
+        workloads.await_gone("holder", timeout="pod_gone_after_return")
+        drain.await_end()
     await_held(driver, quiet_node.name)
     no_device_leaked(driver, workloads)

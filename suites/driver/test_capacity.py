@@ -23,7 +23,7 @@ def test_every_device_allocatable(driver: Driver, workloads: Workloads) -> None:
         for pod, node in zip(pods, driver.nodes, strict=True):
             workloads.fill(pod, node, pools.device_count(slices, node))
         for pod in pods:
-            workloads.running(pod)
+            workloads.await_running(pod)
         for pod in pods:
             workloads.delete(pod)
-        workloads.gone(*pods)
+        workloads.await_gone(*pods)

@@ -18,7 +18,7 @@ def test_device_visible(workloads: Workloads) -> None:
     """The container really has its device, and the one that was allocated."""
     workloads.template("single")
     workloads.pod("holder", templates={"device": "single"})
-    workloads.running("holder")
+    workloads.await_running("holder")
     allocated = devices_of(workloads.claims_of("holder")["device"])
     wanted = {workloads.proof_of(device) for device in allocated}
     seen = workloads.seen_devices("holder")
@@ -40,8 +40,8 @@ def test_isolation(workloads: Workloads) -> None:
         templates={"pair": "pair"},
         containers={"left": ["pair/left"], "right": ["pair/right"], "neither": []},
     )
-    workloads.running("plain")
-    workloads.running("holder")
+    workloads.await_running("plain")
+    workloads.await_running("holder")
     claim = workloads.claims_of("holder")["pair"]
     seen = {("plain", "main"): workloads.seen_devices("plain")}
     own: dict[tuple[str, str], set[str]] = {}

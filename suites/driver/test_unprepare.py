@@ -22,12 +22,12 @@ def test_releases(driver: Driver, workloads: Workloads) -> None:
     devices = pools.device_count(driver.slices(node), node)
     workloads.template("single")
     workloads.fill("first", node, devices)
-    workloads.running("first")
+    workloads.await_running("first")
     uids = [claim["metadata"]["uid"] for claim in workloads.claims_of("first").values()]
     workloads.delete("first")
-    workloads.gone("first")
-    workloads.released(uids)
+    workloads.await_gone("first")
+    workloads.await_released(uids)
     left = [file for uid in uids for file in driver.shells[node].cdi_files(uid)]
     expect(not left, "no CDI file of a released claim on the node", f"still there: {', '.join(left[:3])}")
     workloads.fill("second", node, devices)
-    workloads.running("second")
+    workloads.await_running("second")

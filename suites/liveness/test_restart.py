@@ -84,7 +84,7 @@ def test_pods_untouched(driver: Driver, workloads: Workloads) -> None:
     node = driver.nodes[0]
     workloads.template("single")
     workloads.pod("holder", templates={"device": "single"}, node=node)
-    workloads.running("holder")
+    workloads.await_running("holder")
     before = pod_state(driver, workloads, "holder")
     promised = promise(driver, node)
     hung = freeze(driver, node)
@@ -92,7 +92,7 @@ def test_pods_untouched(driver: Driver, workloads: Workloads) -> None:
     await_restart(driver, hung, within=promised.back)
     lost = losses("holder", before, pod_state(driver, workloads, "holder")) if before else ["holder was gone before"]
     expect(not lost, "a pod that runs keeps its containers and its devices", "; ".join(lost))
-    workloads.running("waiter")
+    workloads.await_running("waiter")
     no_device_leaked(driver, workloads)
 
 
@@ -111,7 +111,7 @@ def test_not_spurious(driver: Driver, workloads: Workloads, quiet_node: QuietNod
     watch = steadiness(driver)
     pods = burden(driver, workloads, node)
     watch.through_stall(node)
-    watch.until_all_ran(workloads, pods)
+    watch.await_all_ran(workloads, pods)
     restart_kubelet(driver, node)
     watch.last(promised.ended + promised.period)
     driver.await_registered(node)

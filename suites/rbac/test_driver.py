@@ -94,7 +94,7 @@ def test_own_claims_status(check_run: CheckRun, driver: Driver, workloads: Workl
     for name, node in zip(("own", "foreign"), driver.nodes, strict=False):
         workloads.pod(name, templates={"device": "single"}, node=node)
     for name in ("own", "foreign"):
-        workloads.running(name)
+        workloads.await_running(name)
     own, foreign = (workloads.claims_of(name)["device"] for name in ("own", "foreign"))
     itself = driver_on(driver, driver.nodes[0])
     check_run.note(f"The driver: {itself.how}.")

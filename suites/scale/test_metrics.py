@@ -21,8 +21,8 @@ def test_exposed(check_run: CheckRun, driver: Driver, workloads: Workloads) -> N
     node = driver.nodes[0]
     workloads.template("single")
     workloads.pod("holder", templates={"device": "single"}, node=node)
-    workloads.running("holder")
+    workloads.await_running("holder")
     workloads.delete("holder")
-    workloads.gone("holder")
+    workloads.await_gone("holder")
     absent = missing(check_run.kube, check_run.handle, driver, node)
     expect(not absent, "every metric of the page is served", f"missing: {'; '.join(absent)}")

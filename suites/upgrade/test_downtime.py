@@ -9,7 +9,7 @@ from fixtures.driver import pools
 from fixtures.driver.check_run import CheckRun
 from fixtures.driver.disruptions import freeze, hangs, thaw, vanish
 from fixtures.driver.driver import Driver
-from fixtures.upgrade.downtime import held_by, keep_devices, leave_with_devices, refusal
+from fixtures.upgrade.downtime import await_devices_left, await_refusal, held_by, keep_devices
 from fixtures.upgrade.record_times import RecordTimes
 from fixtures.upgrade.survival import crash_containers, live_on
 from fixtures.workload.leaks import no_device_leaked
@@ -35,7 +35,7 @@ def test_unprepared_claim_waits(driver: Driver, workloads: Workloads) -> None:
     driver.stop()
     workloads.pod("waiter", templates={"device": "single"})
     workloads.stays_waiting("waiter", OBSERVED)
-    message = workloads.told("waiter", "FailedPrepareDynamicResources", "FailedScheduling")
+    message = workloads.await_event("waiter", "FailedPrepareDynamicResources", "FailedScheduling")
     expect(driver.name in message or "claim" in message, f"an event that names {driver.name} or the claim", message)
     driver.start()
     no_device_leaked(driver, workloads)
@@ -57,12 +57,12 @@ def test_prepared_claim_starts(check_run: CheckRun, driver: Driver, workloads: W
         workloads.claim(f"of-{node}")
         workloads.pod(f"first-on-{node}", claims={"device": f"of-{node}"}, node=node)
     for node in driver.nodes:
-        workloads.running(f"first-on-{node}")
+        workloads.await_running(f"first-on-{node}")
 
     vanish(driver, crashed)
     for node in driver.nodes:
         workloads.pod(f"second-on-{node}", claims={"device": f"of-{node}"}, node=node)
-    refusals = {node: refusal(workloads, f"second-on-{node}") for node in driver.nodes}
+    refusals = {node: await_refusal(workloads, f"second-on-{node}") for node in driver.nodes}
     expect(
         not refusals[crashed],
         f"a pod of a prepared claim starts on {crashed}, where the driver crashed and left its socket",
@@ -73,7 +73,7 @@ def test_prepared_claim_starts(check_run: CheckRun, driver: Driver, workloads: W
     freeze(driver, crashed)
     live_on(workloads, [f"first-on-{crashed}"], NOTICED)
     workloads.pod("while-hung", claims={"device": f"of-{crashed}"}, node=crashed)
-    hung = refusal(workloads, "while-hung")
+    hung = await_refusal(workloads, "while-hung")
     if hung and not hangs(driver, crashed):
         inconclusive(f"the kubelet restarted the hung driver before the pod could start: {hung}")
     expect(not hung, f"a pod of a prepared claim starts while the driver on {crashed} hangs", hung)
@@ -99,15 +99,15 @@ def test_cleanup_delayed(check_run: CheckRun, driver: Driver, workloads: Workloa
     """While the driver is away the last pod of a claim stays Terminating and keeps its claim; then all of it ends."""
     workloads.template("single")
     workloads.pod("leaver", templates={"device": "single"})
-    workloads.running("leaver")
+    workloads.await_running("leaver")
     claim = workloads.claims_of("leaver")["device"]["metadata"]["uid"]
     driver.stop()
     workloads.delete("leaver")
     workloads.stays_terminating("leaver", OBSERVED)
     workloads.still_reserved(claim)
     driver.start()
-    workloads.gone("leaver", timeout="pod_gone_after_return")
-    workloads.released([claim])
+    workloads.await_gone("leaver", timeout="pod_gone_after_return")
+    workloads.await_released([claim])
     gone = RecordTimes(check_run.stretch(), driver.disturbances[-1].at).gone("leaver")
     check_run.note(f"the pod was gone {gone:.1f} s after the driver was started again")
     no_device_leaked(driver, workloads)
@@ -130,7 +130,7 @@ def test_devices_not_reused(driver: Driver, workloads: Workloads) -> None:
         workloads.fill(f"leaver-on-{node}", node, pools.device_count(slices, node))
     leavers = [f"leaver-on-{node}" for node in driver.nodes]
     for pod in leavers:
-        workloads.running(pod)
+        workloads.await_running(pod)
     held = held_by(workloads, leavers)
     vanish(driver, driver.nodes[0])
     for node in driver.nodes:
@@ -138,9 +138,9 @@ def test_devices_not_reused(driver: Driver, workloads: Workloads) -> None:
         workloads.pod(f"next-on-{node}", templates={"device": "single"}, node=node)
     keep_devices(workloads, held, OBSERVED)
     driver.start()
-    leave_with_devices(workloads, held)
+    await_devices_left(workloads, held)
     for node in driver.nodes:
-        workloads.running(f"next-on-{node}")
+        workloads.await_running(f"next-on-{node}")
     no_device_leaked(driver, workloads)
 
 
@@ -160,7 +160,7 @@ def test_running_pods_survive(driver: Driver, workloads: Workloads) -> None:
     for pod, node in zip(pods, driver.nodes, strict=True):
         workloads.pod(pod, templates={"device": "single"}, node=node)
     for pod in pods:
-        workloads.running(pod)
+        workloads.await_running(pod)
     devices = {pod: workloads.seen_devices(pod) for pod in pods}
     vanish(driver, driver.nodes[0])
     crash_containers(driver, workloads, pods)

@@ -37,7 +37,7 @@ def test_recovers(check_run: CheckRun, driver: Driver, workloads: Workloads) -> 
     workloads.template("single")
     deleted = on_each_node("deleted")
     for pod in deleted:
-        workloads.running(pod)
+        workloads.await_running(pod)
     vanish(driver, driver.nodes[0])
     for pod in deleted:
         workloads.delete(pod)
@@ -45,16 +45,16 @@ def test_recovers(check_run: CheckRun, driver: Driver, workloads: Workloads) -> 
     workloads.stays_terminating(deleted[0], SOON)
     created += on_each_node("soon")
     for pod in created:
-        workloads.told(pod, "FailedPrepareDynamicResources")
+        workloads.await_event(pod, "FailedPrepareDynamicResources")
     await_withdrawn(driver)
     unscheduled = on_each_node("late")
     for pod in unscheduled:
-        workloads.told(pod, "FailedScheduling")
+        workloads.await_event(pod, "FailedScheduling")
 
     driver.start()
-    workloads.gone(*deleted, timeout="pod_gone_after_return")
+    workloads.await_gone(*deleted, timeout="pod_gone_after_return")
     for pod in (*created, *unscheduled):
-        workloads.running(pod)
+        workloads.await_running(pod)
     since = RecordTimes(check_run.stretch(), driver.disturbances[-1].at)
     check_run.note(
         f"after the driver was started again, pods deleted meanwhile were gone within {since.gone(*deleted):.0f} s, "

@@ -34,7 +34,7 @@ def test_running_pods_survive(check_run: CheckRun, driver: Driver, workloads: Wo
     for pod, node in zip(pods, driver.nodes, strict=True):
         workloads.pod(pod, templates={"device": "single"}, node=node)
     for pod in pods:
-        workloads.running(pod)
+        workloads.await_running(pod)
     before = {pod: held for pod in pods if (held := pod_state(driver, workloads, pod))}
     with health_of(workloads) as health:
         roll_out(driver)
@@ -62,7 +62,7 @@ def test_cross_version_release(check_run: CheckRun, driver: Driver, workloads: W
         workloads.pod(early[index], templates={"device": "single"}, node=node)
         workloads.pod(late[index], templates={"device": "single"}, node=node)
     for pod in early + late:
-        workloads.running(pod)
+        workloads.await_running(pod)
     within = terminate(driver, workloads, early)
     roll_out(driver)
     for node in driver.nodes:

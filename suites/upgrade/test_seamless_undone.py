@@ -54,7 +54,7 @@ def test_rollback(check_run: CheckRun, driver: Driver, workloads: Workloads) -> 
     for pod, node in zip(pods, driver.nodes, strict=True):
         workloads.pod(pod, templates={"device": "single"}, node=node)
     for pod in pods:
-        workloads.running(pod)
+        workloads.await_running(pod)
     roll_back(driver)
     for node in driver.nodes:
         driver.await_registered(node)

@@ -31,7 +31,7 @@ def test_old_kubelet(check_run: CheckRun, driver: Driver, workloads: Workloads) 
     for node, pod in before.items():
         workloads.pod(pod, templates={"device": "single"}, node=node)
     for pod in before.values():
-        workloads.running(pod)
+        workloads.await_running(pod)
     roll_out(driver)
     for node in driver.nodes:
         workloads.delete(before[node])

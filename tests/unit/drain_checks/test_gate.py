@@ -10,7 +10,7 @@ from drivers.install import Instance
 from drivers.loading import load
 from fixtures.check.outcomes import CheckFailed
 from fixtures.drain_checks.budget import Budget
-from fixtures.drain_checks.gate import await_held, cordoned, goes_from, held, stays_on
+from fixtures.drain_checks.gate import await_gone_from, await_held, cordoned, held, stays_on
 from fixtures.driver.driver import Driver
 from fixtures.kube.timeouts import Timeouts
 from fixtures.workload.workloads import WORKLOAD_LABEL, Workloads
@@ -76,7 +76,7 @@ def test_a_driver_that_goes_too_early_fails_at_once(driver: Driver, memory: Memo
 def test_a_driver_that_comes_back_was_not_let_go(driver: Driver, memory: Memory) -> None:
     memory.later = [lambda: memory.drop("Pod", "driver-x", SPACE), lambda: memory.put(serving())]
     with pytest.raises(CheckFailed, match="it came back"):
-        goes_from(driver, NODE, 5)
+        await_gone_from(driver, NODE, 5)
 
 
 def test_a_cordon_ends_with_the_check(driver: Driver, memory: Memory) -> None:

@@ -43,7 +43,7 @@ def test_the_product_drain_is_found_from_anywhere_and_takes_its_own_options(memo
     own = drains(memory, tmp_path).own("--help")
     assert own.directory is not None
     with drains(memory, tmp_path).draining("node-1", own) as drain:
-        drain.end()
+        drain.await_end()
         assert "usage: python -m fixtures.drain" in drain.said()
 
 

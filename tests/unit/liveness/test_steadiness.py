@@ -97,7 +97,7 @@ def test_pods_that_ran_make_room_and_those_put_off_are_not_waited_for(
     }
     memory.put(failed)
     memory.later = [partial(run, memory, name) for name in names[:3]]
-    steadiness(driver).until_all_ran(workloads, names)
+    steadiness(driver).await_all_ran(workloads, names)
     assert memory.done[-3:] == [f"delete Pod/{name}" for name in names[:3]]
 
 
@@ -106,7 +106,7 @@ def test_a_restart_under_load_ends_the_wait(memory: Memory, driver: Driver, work
     watch, names = steadiness(driver), burden(driver, workloads, "n")
     memory.later = [lambda: memory.put(driver_pod(restarts=1))]
     with pytest.raises(CheckFailed, match="driver restarted: driver-x"):
-        watch.until_all_ran(workloads, names)
+        watch.await_all_ran(workloads, names)
 
 
 def test_earlier_restarts_do_not_count(memory: Memory, driver: Driver) -> None:

@@ -11,7 +11,7 @@ from drivers.loading import load
 from fixtures.check.outcomes import CheckFailed
 from fixtures.driver.driver import Driver
 from fixtures.kube.timeouts import Timeouts
-from fixtures.upgrade.downtime import await_withdrawn, held_by, keep_devices, leave_with_devices, refusal
+from fixtures.upgrade.downtime import await_devices_left, await_refusal, await_withdrawn, held_by, keep_devices
 from fixtures.workload.workloads import Workloads
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def holder(memory: Memory) -> None:
 def test_a_pod_that_cannot_be_prepared_is_refused_with_the_reason(memory: Memory, workloads: Workloads) -> None:
     memory.put(event("Scheduled", "to node"))
     memory.later = [lambda: memory.put(event("FailedPrepareDynamicResources", "driver d is not registered"))]
-    assert refusal(workloads, "p") == "driver d is not registered"
+    assert await_refusal(workloads, "p") == "driver d is not registered"
 
 
 def test_a_pod_whose_container_started_is_not_refused(memory: Memory, workloads: Workloads) -> None:
     memory.later = [lambda: memory.put(event("Started", "container main started"))]
-    assert refusal(workloads, "p") == ""
+    assert await_refusal(workloads, "p") == ""
 
 
 def test_devices_stay_with_their_pod_when_others_get_none_of_them(memory: Memory, workloads: Workloads) -> None:
@@ -91,7 +91,7 @@ def test_devices_that_go_to_others_once_their_pod_is_gone_are_free(memory: Memor
 
     held = held_by(workloads, ["p"])
     memory.later = [freed]
-    leave_with_devices(workloads, held)
+    await_devices_left(workloads, held)
     assert memory.later == []
 
 
@@ -114,7 +114,7 @@ def test_a_device_may_go_on_when_its_own_pod_is_gone_though_others_are_not(
         memory.put(claim("next", "device-1"))
 
     memory.later = [freed, over]
-    leave_with_devices(workloads, held)
+    await_devices_left(workloads, held)
     assert memory.later == []
 
 
@@ -133,7 +133,7 @@ def test_a_device_that_is_given_away_before_its_pod_is_gone_is_told(
     held = held_by(workloads, ["p"])
     memory.later = [robbed]
     with pytest.raises(CheckFailed, match="claim greedy got device device-1 of pool node while p is there still"):
-        leave_with_devices(workloads, held)
+        await_devices_left(workloads, held)
 
 
 def test_slices_are_withdrawn_when_none_is_left(memory: Memory) -> None:

@@ -56,7 +56,7 @@ class Admin(Kube):
 
 
 def test_an_operator_has_a_role_of_the_clusters_and_waits_for_it(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identities._until_bound.retry, "wait", tenacity.wait_none())
+    monkeypatch.setattr(identities._await_bound.retry, "wait", tenacity.wait_none())
     admin = Admin(2, stage.problem)
     persona = identities.account(admin, "ns", "operator", "edit", "run-1")
     assert admin.refusals == -1
