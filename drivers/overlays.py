@@ -21,11 +21,11 @@ def containers(objects: list[Object]) -> Iterator[Object]:
         yield from item["spec"]["template"]["spec"]["containers"]
 
 
-def operator(objects: list[Object], deed: str, rules: list[Object]) -> list[Object]:
+def meddler(objects: list[Object], deed: str, rules: list[Object]) -> list[Object]:
     """A Deployment that runs one of `drivers.fake.meddlers` next to the driver, with the rights it needs."""
     driver = next(daemon_sets(objects))
     template = driver["spec"]["template"]["spec"]
-    name, namespace = f"{driver['metadata']['name']}-operator", driver["metadata"]["namespace"]
+    name, namespace = f"{driver['metadata']['name']}-meddler", driver["metadata"]["namespace"]
     where = [namespace, driver["metadata"]["name"], json.dumps(template.get("nodeSelector", {}))]
     labels = {"app": name}
     pod = {
@@ -36,7 +36,7 @@ def operator(objects: list[Object], deed: str, rules: list[Object]) -> list[Obje
         "volumes": [volume for volume in template["volumes"] if "configMap" in volume],
         "containers": [
             {
-                "name": "operator",
+                "name": "meddler",
                 "image": template["containers"][0]["image"],
                 "imagePullPolicy": "IfNotPresent",
                 "command": ["python3", "-m", "drivers.fake.meddlers", deed, *where],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drivers.overlays import daemon_sets, operator
+from drivers.overlays import daemon_sets, meddler
 from drivers.saboteurs.model import Saboteur, driver, package
 
 Object = dict[str, Any]
@@ -14,7 +14,7 @@ _READS = {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list"]}
 
 def _automation(deed: str, *rules: Object) -> Callable[[list[Object]], list[Object]]:
     """An overlay that adds an operator of that deed, with these rights besides reading nodes and pods."""
-    return lambda objects: objects + operator(objects, deed, [_READS, *rules])
+    return lambda objects: objects + meddler(objects, deed, [_READS, *rules])
 
 
 def _writes(group: str, verb: str, *resources: str) -> Object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drivers.overlays import daemon_sets, operator
+from drivers.overlays import daemon_sets, meddler
 from drivers.saboteurs.model import Saboteur, driver, package
 
 Object = dict[str, Any]
@@ -18,7 +18,7 @@ def _automation(deed: str, **verbs: tuple[str, ...]) -> Callable[[list[Object]],
         {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list"]},
         *({"apiGroups": [_GROUPS[name]], "resources": [name], "verbs": [*verbs[name]]} for name in verbs),
     ]
-    return lambda objects: objects + operator(objects, deed, rules)
+    return lambda objects: objects + meddler(objects, deed, rules)
 
 
 def no_priority(objects: list[Object]) -> list[Object]:

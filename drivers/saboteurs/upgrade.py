@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from drivers.overlays import daemon_sets, operator
+from drivers.overlays import daemon_sets, meddler
 from drivers.saboteurs.model import Saboteur, driver, package
 
 Object = dict[str, Any]
@@ -60,7 +60,7 @@ def force_deletes_terminating(objects: list[Object]) -> list[Object]:
         {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]},
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "delete"]},
     ]
-    return objects + operator(objects, "force-delete", rules)
+    return objects + meddler(objects, "force-delete", rules)
 
 
 SABOTEURS: tuple[Saboteur, ...] = (
