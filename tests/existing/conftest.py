@@ -27,8 +27,9 @@ from fixtures.cluster.kind.readiness import CONTROL_PLANE_LABEL, wait_until_read
 from fixtures.cluster.node_image.choice import NodeImage, choose_node_image
 from fixtures.cluster.node_image.versions import KUBERNETES_DEFAULT
 from fixtures.kube.api import Kube
+from fixtures.kube.informer import Scope
 from fixtures.kube.retries import ApiError
-from fixtures.kube.waits import Scope, wait_for
+from fixtures.kube.waits import wait_for
 from reports.model import Report
 
 Object = dict[str, Any]

@@ -12,9 +12,10 @@ import yaml
 from drivers.install import RUN_LABEL, Instance, render
 from drivers.loading import load
 from fixtures.cluster.kind.config import DEVICE_LABEL
+from fixtures.kube.informer import Scope
 from fixtures.kube.namespaces import namespace_object
 from fixtures.kube.timeouts import Timeouts
-from fixtures.kube.waits import Scope, wait_for
+from fixtures.kube.waits import wait_for
 
 if TYPE_CHECKING:
     from tests.existing.conftest import ByHand, Everything, Suite

@@ -11,7 +11,8 @@ import pytest
 from drivers.install import RUN_LABEL
 from fixtures.check.collected import FILE
 from fixtures.cluster.existing.run_lease import NAME, NAMESPACE
-from fixtures.kube.waits import Scope, wait_for
+from fixtures.kube.informer import Scope
+from fixtures.kube.waits import wait_for
 from reports.model import load_catalogue
 
 if TYPE_CHECKING:

@@ -121,7 +121,7 @@ def test_no_module_knows_itself_by_way_of_others() -> None:
 
 def test_the_drain_is_a_tool_of_its_own() -> None:
     loaded = {name for name in _loaded_by("fixtures.drain.__main__") if name.startswith(("fixtures.", "drivers"))}
-    assert {name.split(".")[1] for name in loaded} == {"check", "drain", "kube"}
+    assert {name.split(".")[1] for name in loaded} == {"drain", "kube"}
     assert len(loaded) <= 16
 
 

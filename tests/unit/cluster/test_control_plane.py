@@ -11,7 +11,7 @@ import pytest
 
 from fixtures.check.outcomes import CheckFailed
 from fixtures.cluster import control_plane
-from fixtures.kube.waits import Scope
+from fixtures.kube.informer import Scope
 
 MANIFEST = "spec:\n  containers:\n  - command:\n    - kube-scheduler\n    - --bind-address=0.0.0.0\n"
 

@@ -182,7 +182,7 @@ def verbs_by_resource(rules: list[Object]) -> dict[str, set[str]]:
 def test_a_meddler_comes_beside_an_unchanged_driver(saboteur: str, deed: str, rights: dict[str, set[str]]) -> None:
     added, gone, new = difference(saboteur)
     assert (gone, new) == ({}, {})
-    name = "driver-1a2b3c-operator"
+    name = "driver-1a2b3c-meddler"
     assert set(added) == {
         f"{kind}/{name}" for kind in ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Deployment")
     }
@@ -217,10 +217,10 @@ def test_a_meddler_with_claims_may_read_pods_and_do_its_deed(
 ) -> None:
     added, gone, new = difference(saboteur)
     assert (gone, new) == ({}, {})
-    container = added["Deployment/driver-1a2b3c-operator"]["spec"]["template"]["spec"]["containers"][0]
+    container = added["Deployment/driver-1a2b3c-meddler"]["spec"]["template"]["spec"]["containers"][0]
     assert container["command"][3] == deed
     assert deed in DEEDS
-    rights = verbs_by_resource(added["ClusterRole/driver-1a2b3c-operator"]["rules"])
+    rights = verbs_by_resource(added["ClusterRole/driver-1a2b3c-meddler"]["rules"])
     reads = {"nodes": {"list"}, "pods": {"list"}}
     assert rights == {name: reads.get(name, set()) | writes.get(name, set()) for name in {*reads, *writes}}
 

@@ -10,9 +10,10 @@ import pytest
 import urllib3.exceptions
 
 from fixtures.check.outcomes import CheckFailed
-from fixtures.kube import waits
+from fixtures.kube import informer, waits
 from fixtures.kube.api import Kube, Refused, WatchExpired
-from fixtures.kube.waits import Scope, dump, stays, summary, wait_for
+from fixtures.kube.informer import Scope
+from fixtures.kube.waits import dump, stays, summary, wait_for
 
 Object = dict[str, Any]
 PODS = Scope("Pod", "ns", "p")
@@ -71,9 +72,10 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Any:
         *listings: list[Object], watches: list[list[After]] | None = None, events: list[Object] | None = None
     ) -> Script:
         made = Script(list(listings), watches or [], events or [])
-        monkeypatch.setattr(waits, "time", types.SimpleNamespace(monotonic=lambda: made.now))
+        for module in (informer, waits):
+            monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=lambda: made.now))
         monkeypatch.setattr(
-            waits, "threading", types.SimpleNamespace(Event=lambda: types.SimpleNamespace(wait=made.pause))
+            informer, "threading", types.SimpleNamespace(Event=lambda: types.SimpleNamespace(wait=made.pause))
         )
         return made
 

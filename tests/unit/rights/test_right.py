@@ -150,7 +150,7 @@ def test_the_request_log_has_what_decides_about_rights(tmp_path: Path, monkeypat
 
 def test_only_the_runners_own_requests_are_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     noted: list[str] = []
-    monkeypatch.setattr(request_log, "note", lambda _agent, _method, path, _parameters: noted.append(path))
+    monkeypatch.setattr(request_log, "log", lambda _agent, _method, path, _parameters: noted.append(path))
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(
         "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], "

@@ -137,7 +137,7 @@ class Cluster:
     def registered(self, node: str) -> list[str]:
         return self.sockets[node]
 
-    def note(self, what: str) -> None:
+    def mark(self, what: str) -> None:
         assert what
 
     def await_rolled_out(self, what: str) -> None:

@@ -56,7 +56,7 @@ class Driver:
     def change_to(self, target: Instance, overlay: Overlay | None = None) -> None:
         self.changes.append((target, overlay))
 
-    def note(self, what: str) -> None:
+    def mark(self, what: str) -> None:
         assert what
 
     def listing(self, *_: Any) -> tuple[list[Object], str]:

@@ -82,10 +82,10 @@ class Workloads:
     def delete(self, name: str) -> None:
         self.done.append(f"delete {name}")
 
-    def gone(self, *names: str) -> None:
+    def await_gone(self, *names: str) -> None:
         self.done.append(f"gone {' '.join(names)}")
 
-    def released(self, uids: list[str]) -> None:
+    def await_released(self, uids: list[str]) -> None:
         self.done.append(f"released {' '.join(uids)}")
 
 
