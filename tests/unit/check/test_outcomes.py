@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from _pytest.outcomes import Skipped
 
-from fixtures.check.outcomes import CheckFailed, OtherOutcome, expect, inconclusive, not_applicable
+from fixtures.check.outcomes import CheckFailed, OtherOutcome, Skipped, expect, inconclusive, not_applicable
 
 
 def test_what_holds_is_passed_over() -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fixtures.kube.allocations import Device
 from fixtures.scale.allocations import doubles
 from fixtures.scale.arrivals import AllocationSpan, Arrivals
 from fixtures.scale.generator import evenly
@@ -89,15 +90,15 @@ def test_moments_are_the_first_of_their_kind() -> None:
     assert seen.over == {"a"}
     assert seen.until(lambda now: now.claims == {"a"}, 0)
     seen.add("Pod", "DELETED", a_pod("a", "Succeeded", "n"), 6.0)
-    assert seen.all_spans() == [AllocationSpan("a-claim", (("d", "p", "x"),), 2.0)]
+    assert seen.all_spans() == [AllocationSpan("a-claim", (Device("d", "p", "x"),), 2.0)]
     seen.add("ResourceClaim", "DELETED", a_claim("a", "x"), 7.0)
-    assert seen.all_spans() == [AllocationSpan("a-claim", (("d", "p", "x"),), 2.0, 7.0)]
+    assert seen.all_spans() == [AllocationSpan("a-claim", (Device("d", "p", "x"),), 2.0, 7.0)]
     assert not seen.pods
     assert not seen.claims
 
 
 def test_a_device_in_two_claims_at_once_is_a_double() -> None:
-    device = (("d", "p", "x"),)
+    device = (Device("d", "p", "x"),)
     first, after, beside = (
         AllocationSpan("a", device, 0, 5),
         AllocationSpan("b", device, 5, 9),
@@ -105,7 +106,7 @@ def test_a_device_in_two_claims_at_once_is_a_double() -> None:
     )
     assert doubles([after, first]) == []
     assert doubles([first, after, beside]) == ["d/p/x in b and c"]
-    assert doubles([AllocationSpan("a", device, 0), AllocationSpan("b", (("d", "p", "y"),), 1)]) == []
+    assert doubles([AllocationSpan("a", device, 0), AllocationSpan("b", (Device("d", "p", "y"),), 1)]) == []
 
 
 def test_an_open_loop_has_its_moments_in_advance() -> None:
