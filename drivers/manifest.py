@@ -1,4 +1,4 @@
-"""The driver under test, described by a strict YAML manifest (DESIGN 5)."""
+"""The driver under test, described by a strict YAML manifest."""
 
 from __future__ import annotations
 

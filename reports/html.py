@@ -7,10 +7,10 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from reports.clauses import PAGE, resolve
 from reports.model import CheckResult, Report
 from reports.phrases import (
     LEVEL_MEANINGS,
-    PAGE,
     PRACTICE_TITLES,
     SYMBOLS,
     broken,
@@ -40,6 +40,7 @@ def to_html(report: Report, directory: Path) -> str:
         "duration": duration,
         "number": number,
         "href": quote,
+        "resolved": resolve,
         "moment": "{:%Y-%m-%d %H:%M:%S} UTC".format,
         "anchor": lambda check_id: f"check-{check_id}",
     }

@@ -31,7 +31,6 @@ LEVEL_MEANINGS: dict[Level, str] = {
     "extended": "must if the feature is declared or seen",
     "advisory": "reported, never fails a verdict",
 }
-PAGE = "https://kubernetes.io/docs/concepts/cluster-administration/dra/"
 
 _LINES = 15
 _LINE = 400

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reports.clauses import resolve
 from reports.model import CheckResult, Report
 from reports.phrases import SYMBOLS, broken, counts, driver_title, duration, failure_text, not_covered
 from reports.verdict import rejudge
@@ -50,6 +51,7 @@ def _failures(checks: list[CheckResult]) -> Iterator[str]:
             "",
             f"### {SYMBOLS[check.outcome]} {check.outcome}: `{check.id}` ({check.level})",
             _plain(check.claim),
+            f"Source: {_source(check.source)}",
             "",
         )
         text = failure_text(check)
@@ -67,6 +69,13 @@ def _section(title: str, lines: tuple[str, ...] | list[str]) -> Iterator[str]:
         yield f"* {_plain(line)}"
     if len(lines) > _MOST_LINES:
         yield f"* … and {len(lines) - _MOST_LINES} more"
+
+
+def _source(name: str) -> str:
+    """The source of a check, with its link and what it says, as far as they are known."""
+    source = resolve(name)
+    link = f"[{_plain(source.name)}]({source.link})" if source.link else _plain(source.name)
+    return f"{link}: {_plain(source.text)}" if source.text else link
 
 
 def _plain(text: str) -> str:

@@ -128,7 +128,7 @@ def test_saboteur_is_caught_by_what_it_breaks(
 
 @pytest.mark.load
 def test_too_many_pods_for_one_worker_are_told_from_a_slow_controller(tmp_path: Path) -> None:
-    """The page's other diagnosis (GP-8b). It takes more pods per second than the sizes that have a name."""
+    """The page's other diagnosis, clause GP-8b. It takes more pods per second than the sizes that have a name."""
     size = tmp_path / "size.yaml"
     size.write_text("{nodes: 130, lasting: 1000, churning: 40, rounds: 1, rate: 60, swept: 1}")
     handle = session_clusters(print).ensure("scale")

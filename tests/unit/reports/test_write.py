@@ -8,14 +8,16 @@ import junitparser
 import pytest
 import yaml
 from junitparser.xunit2 import TestCase as Case
+from markupsafe import escape
 
 import reports.write
 from reports import write_report
+from reports.clauses import PAGE, load_clauses
 from reports.data import load_report
 from reports.html import to_html
 from reports.junit import to_junit
 from reports.model import CheckResult, Failure, Report
-from reports.phrases import duration, failure_text, number
+from reports.phrases import broken, duration, failure_text, number
 from reports.summary import to_markdown
 from reports.write import redacted, write_text
 
@@ -72,18 +74,18 @@ def test_what_was_written_can_be_read(report: Report, run_directory: Path) -> No
     assert yaml.safe_load((run_directory / "conformance-report.yaml").read_text())["verdict"] == report.verdict
 
 
-@pytest.mark.parametrize("broken", FILES)
+@pytest.mark.parametrize("name", FILES)
 def test_one_broken_writer_costs_one_file(
-    broken: str, report: Report, run_directory: Path, monkeypatch: pytest.MonkeyPatch, secret: str
+    name: str, report: Report, run_directory: Path, monkeypatch: pytest.MonkeyPatch, secret: str
 ) -> None:
     def breaks(_report: Report, _directory: Path) -> str:
         raise RuntimeError(f"no idea what to do with Authorization: Bearer {secret}")
 
-    monkeypatch.setitem(reports.write._WRITERS, broken, breaks)
+    monkeypatch.setitem(reports.write._WRITERS, name, breaks)
     (problem,) = write_report(report, run_directory)
-    assert problem.startswith(f"{broken}: RuntimeError: no idea")
+    assert problem.startswith(f"{name}: RuntimeError: no idea")
     files = written(run_directory)
-    assert sorted(files) == sorted([*(set(FILES) - {broken}), "write-errors.txt"])
+    assert sorted(files) == sorted([*(set(FILES) - {name}), "write-errors.txt"])
     assert "RuntimeError" in files["write-errors.txt"]
     assert secret not in files["write-errors.txt"]
 
@@ -176,7 +178,20 @@ def test_the_page_needs_nothing_else(report: Report, run_directory: Path) -> Non
     assert "<script" not in page
     assert re.findall(r'(?:src|srcset)="|@import|<link|url\((?!#)', page) == []
     links = set(re.findall(r'href="(https?:[^"]*)"', page))
-    assert links == {"https://kubernetes.io/docs/concepts/cluster-administration/dra/"}
+    assert links == {PAGE, f"{PAGE}#use-drivers-with-seamless-upgrade-if-available"}
+
+
+def test_every_check_shows_its_source_with_the_link_and_what_it_says(report: Report, tmp_path: Path) -> None:
+    clause = load_clauses()["GP-3"]
+    page = to_html(report, tmp_path)
+    link = f'<a href="{clause.link}" title="{escape(clause.text)}">GP-3</a>'
+    assert page.count(f'<td data-name="source">{link}') == len(report.checks)
+    assert page.count(f"<dt>source</dt><dd>{link}: {escape(clause.text)}") == len(broken(report))
+
+
+def test_each_failure_of_the_summary_has_its_source_with_the_link(report: Report) -> None:
+    text = to_markdown(report)
+    assert text.count(f"Source: [GP-3]({load_clauses()['GP-3'].link}): Use seamless upgrades") == len(broken(report))
 
 
 def test_the_page_has_the_verdict_first_then_failures_with_hints(report: Report, run_directory: Path) -> None:

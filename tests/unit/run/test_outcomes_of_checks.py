@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
+from reports.clauses import load_clauses
 from reports.model import CheckResult, Failure
 
 if TYPE_CHECKING:
@@ -149,7 +151,10 @@ def test_the_report_says_where_what_and_how_it_was_run(start: Callable[[str], Ru
     assert all(check.started for check in report.checks)
     (out,) = (path.parent for path in run.written)
     assert {"index.html", "junit.xml", "summary.md", "conformance-report.yaml"} <= {f.name for f in out.iterdir()}
-    assert len(list((out / "allure-results").glob("*-result.json"))) == len(EXPECTED)
+    results = [json.loads(file.read_text()) for file in (out / "allure-results").glob("*-result.json")]
+    assert len(results) == len(EXPECTED)
+    link = {"type": "link", "url": load_clauses()["GP-1"].link, "name": "GP-1"}
+    assert all(result["links"] == [link] for result in results)
     assert "report: out/" in run.said
 
 
