@@ -16,13 +16,12 @@ from fixtures.cluster.nodes.quiet import QuietNode
 from fixtures.drain_checks.cases import FOREIGN, every_case
 from fixtures.drain_checks.gate import await_gone_from, await_held, cordoned, held, stays_on
 from fixtures.drain_checks.order import stays_ready_until_gone
+from fixtures.drain_checks.timings import DRIVER_STAYS
 from fixtures.drain_checks.ways import Drains
 from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Driver
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
-
-WATCHED = 4.0
 
 
 @check(
@@ -57,11 +56,11 @@ def test_predicate(
         expect(leaving in users, f"claims in use by {leaving}", ", ".join(sorted(users)))
         stays_ready_until_gone(driver, node, ["mixed"])
         await_held(driver, node, *claims.others)
-        stays_on(driver, node, WATCHED, "a claim for an extended resource and an unused one are there")
+        stays_on(driver, node, DRIVER_STAYS, "a claim for an extended resource and an unused one are there")
         if claims.extended:
             workloads.delete("extended")
             await_held(driver, node, claims.unused)
-            stays_on(driver, node, WATCHED, "an unused claim is there")
+            stays_on(driver, node, DRIVER_STAYS, "an unused claim is there")
         workloads.drop_claim(claims.unused)
         await_held(driver, node)
     no_device_leaked(driver, workloads)
@@ -87,7 +86,7 @@ def test_ends(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drain
     with drains.draining(node, let_go) as drain:
         stays_ready_until_gone(driver, node, ["slow"])
         drain.await_end()
-        await_gone_from(driver, node, WATCHED)
+        await_gone_from(driver, node, DRIVER_STAYS)
     quiet_node.label()
     driver.await_up()
     no_device_leaked(driver, workloads)

@@ -7,12 +7,11 @@ from fixtures.cluster.handle import ClusterHandle
 from fixtures.cluster.nodes.quiet import QuietNode
 from fixtures.drain_checks.budget import Budget
 from fixtures.drain_checks.gate import await_held
+from fixtures.drain_checks.timings import BUDGET_HOLDS
 from fixtures.drain_checks.ways import Drains
 from fixtures.driver.driver import Driver
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
-
-OBSERVED = 6.0
 
 
 @check(
@@ -35,7 +34,7 @@ def test_two_nodes(
     with drains.draining(first, drains.ways[0]) as one, drains.draining(second, drains.ways[-1]) as other:
         drains.await_begun(first, second)
         budget.await_gone(*pods, but=1)
-        budget.holds(OBSERVED)
+        budget.holds(BUDGET_HOLDS)
         workloads.pod("substitute", node=cluster.workers[0].name)
         workloads.await_running("substitute")
         budget.await_gone(*pods)

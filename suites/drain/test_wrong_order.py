@@ -6,12 +6,11 @@ from fixtures.check.decorator import check
 from fixtures.cluster.nodes.quiet import QuietNode
 from fixtures.drain_checks.gate import await_held
 from fixtures.drain_checks.order import await_evicted
+from fixtures.drain_checks.timings import STUCK
 from fixtures.drain_checks.ways import Drains
 from fixtures.driver.driver import Driver
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
-
-OBSERVED = 15.0
 
 
 @check(
@@ -29,7 +28,7 @@ def test_stuck_then_heals(driver: Driver, workloads: Workloads, quiet_node: Quie
     driver.stop()
     with drains.draining(quiet_node.name, drains.ways[-1]) as drain:
         await_evicted(driver, "holder")
-        workloads.stays_terminating("holder", OBSERVED)
+        workloads.stays_terminating("holder", STUCK)
         why = "holder" if drains.command else f"{driver.name} is not registered with the kubelet"
         drain.await_said(why, within=driver.timeouts["event_seen"])
         driver.start()

@@ -12,14 +12,9 @@ from fixtures.driver.driver import Driver
 from fixtures.upgrade.downtime import await_devices_left, await_refusal, held_by, keep_devices
 from fixtures.upgrade.record_times import RecordTimes
 from fixtures.upgrade.survival import crash_containers, live_on
+from fixtures.upgrade.timings import AWAY, PAST_WITHDRAWAL, REGISTRATION_LOOK
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
-
-OBSERVED = 20.0
-# The kubelet withdraws the slices of a lost driver after 30 s.
-WITHDRAWAL = 40.0
-# The kubelet looks once a second which registration sockets went; usual probes restart a hung driver later than this.
-NOTICED = 3.0
 
 
 @check(
@@ -34,7 +29,7 @@ def test_unprepared_claim_waits(driver: Driver, workloads: Workloads) -> None:
     workloads.template("single")
     driver.stop()
     workloads.pod("waiter", templates={"device": "single"})
-    workloads.stays_waiting("waiter", OBSERVED)
+    workloads.stays_waiting("waiter", AWAY)
     message = workloads.await_event("waiter", "FailedPrepareDynamicResources", "FailedScheduling")
     expect(driver.name in message or "claim" in message, f"an event that names {driver.name} or the claim", message)
     driver.start()
@@ -71,7 +66,7 @@ def test_prepared_claim_starts(check_run: CheckRun, driver: Driver, workloads: W
     driver.start()
 
     freeze(driver, crashed)
-    live_on(workloads, [f"first-on-{crashed}"], NOTICED)
+    live_on(workloads, [f"first-on-{crashed}"], REGISTRATION_LOOK)
     workloads.pod("while-hung", claims={"device": f"of-{crashed}"}, node=crashed)
     hung = await_refusal(workloads, "while-hung")
     if hung and not hangs(driver, crashed):
@@ -103,7 +98,7 @@ def test_cleanup_delayed(check_run: CheckRun, driver: Driver, workloads: Workloa
     claim = workloads.claims_of("leaver")["device"]["metadata"]["uid"]
     driver.stop()
     workloads.delete("leaver")
-    workloads.stays_terminating("leaver", OBSERVED)
+    workloads.stays_terminating("leaver", AWAY)
     workloads.still_reserved(claim)
     driver.start()
     workloads.await_gone("leaver", timeout="pod_gone_after_return")
@@ -136,7 +131,7 @@ def test_devices_not_reused(driver: Driver, workloads: Workloads) -> None:
     for node in driver.nodes:
         workloads.delete(f"leaver-on-{node}")
         workloads.pod(f"next-on-{node}", templates={"device": "single"}, node=node)
-    keep_devices(workloads, held, OBSERVED)
+    keep_devices(workloads, held, AWAY)
     driver.start()
     await_devices_left(workloads, held)
     for node in driver.nodes:
@@ -164,7 +159,7 @@ def test_running_pods_survive(driver: Driver, workloads: Workloads) -> None:
     devices = {pod: workloads.seen_devices(pod) for pod in pods}
     vanish(driver, driver.nodes[0])
     crash_containers(driver, workloads, pods)
-    live_on(workloads, pods, WITHDRAWAL)
+    live_on(workloads, pods, PAST_WITHDRAWAL)
     away = {pod: workloads.seen_devices(pod) for pod in pods}
     expect(away == devices, f"restarted containers see {devices} while the driver is away", away)
     driver.start()

@@ -10,12 +10,9 @@ from fixtures.upgrade.downtime import await_withdrawn
 from fixtures.upgrade.extra_instances import ExtraInstances
 from fixtures.upgrade.outages import sweep
 from fixtures.upgrade.record_times import RecordTimes
+from fixtures.upgrade.timings import OUTAGES, SOON
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
-
-SOON = 5.0
-# Until the DaemonSet may run pods again; the driver serves some seconds later.
-OUTAGES = (10.0, 18.0, 22.0, 26.0, 30.0, 38.0)
 
 
 @check(

@@ -10,13 +10,9 @@ from fixtures.driver.driver import Driver
 from fixtures.upgrade.overlap import overlap_problems, roll_out_step_by_step
 from fixtures.upgrade.pod_churn import roll_out_under_churn
 from fixtures.upgrade.rollouts import roll_out
+from fixtures.upgrade.timings import ALLOWANCE, WITHDRAWN
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.workloads import Workloads
-
-# On top of twice the slowest of before: a busy machine is not so uneven, and a failed prepare costs 60 to 90 s.
-ALLOWANCE = 20.0
-# The kubelet withdraws the slices of a lost driver after 30 s.
-WITHDRAWAL = 35.0
 
 
 @check(
@@ -92,7 +88,7 @@ def test_slices_continuous(check_run: CheckRun, driver: Driver, workloads: Workl
     """No slice is deleted or recreated by a rollout, and pools stay complete."""
     pools.await_complete(driver)
     roll_out(driver)
-    pools.stay_complete(driver, WITHDRAWAL)
+    pools.stay_complete(driver, WITHDRAWN)
     touched = [seen for seen in check_run.stretch() if seen.kind == "ResourceSlice" and seen.change == "DELETED"]
     expect(
         not touched,

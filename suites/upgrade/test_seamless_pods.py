@@ -10,12 +10,10 @@ from fixtures.upgrade.device_health import health_of
 from fixtures.upgrade.in_flight import roll_out_in_flight
 from fixtures.upgrade.rollouts import roll_out
 from fixtures.upgrade.termination import terminate
+from fixtures.upgrade.timings import ALLOWANCE
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.pod_state import losses, pod_state
 from fixtures.workload.workloads import Workloads
-
-# On top of twice the time of before: a busy machine is not so uneven.
-ALLOWANCE = 20.0
 
 
 @check(
