@@ -5,61 +5,39 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
-from fixtures.recorder.invariants import FINALIZER, RESERVATION_GRACE, Invariants, Line, Violation
+from fixtures.kube.allocations import Device
+from fixtures.recorder.facts import ClaimFacts, EventFacts, Facts, NodeFacts, PodFacts, SliceFacts
+from fixtures.recorder.invariants import FINALIZER, RESERVATION_GRACE, Invariants, Violation
+from fixtures.recorder.seen import Seen
 
-DEVICE = ["x.dra", "node-1", "device-0"]
-OTHER = ["x.dra", "node-1", "device-1"]
+DEVICE = Device("x.dra", "node-1", "device-0")
+OTHER = Device("x.dra", "node-1", "device-1")
 
 
-def claim(
-    name: str, *devices: list[str], reserved: Iterable[str] = (), change: str = "MODIFIED", at: float = 0
-) -> Line:
-    facts: dict[str, Any] = {
-        "allocated": bool(devices),
-        "devices": [list(device) for device in devices],
-        "reserved": list(reserved),
-        "finalizers": [FINALIZER] if devices else [],
-    }
-    return _line("ResourceClaim", change, name, facts, at, "ns")
+def claim(name: str, *devices: Device, reserved: Iterable[str] = (), change: str = "MODIFIED", at: float = 0) -> Seen:
+    facts = ClaimFacts(bool(devices), devices, tuple(reserved), (FINALIZER,) if devices else ())
+    return _seen("ResourceClaim", change, name, facts, at, "ns")
 
 
 def pool_slice(
     name: str, generation: int, count: int = 1, *, node: str = "node-1", driver: str = "x.dra", change: str = "MODIFIED"
-) -> Line:
-    facts = {
-        "driver": driver,
-        "node": node,
-        "pool": node,
-        "generation": generation,
-        "count": count,
-        "devices": 4,
-    }
-    return _line("ResourceSlice", change, name, facts, 0, None)
+) -> Seen:
+    return _seen("ResourceSlice", change, name, SliceFacts(driver, node, node, generation, count, 4), 0, None)
 
 
-def pod(name: str, change: str, at: float = 0) -> Line:
-    facts = {"phase": "Running", "ready": True, "node": "node-1", "restarts": 0, "waiting": [], "owner": None}
-    return _line("Pod", change, name, facts, at, "ns")
+def pod(name: str, change: str, at: float = 0) -> Seen:
+    return _seen("Pod", change, name, PodFacts("Running", ready=True, node="node-1"), at, "ns")
 
 
-def _line(kind: str, change: str, name: str, facts: dict[str, Any], at: float, namespace: str | None) -> Line:
-    return {
-        "at": at,
-        "kind": kind,
-        "change": change,
-        "namespace": namespace,
-        "name": name,
-        "uid": f"uid-{name}",
-        "terminating": False,
-        "facts": facts,
-    }
+def _seen(kind: str, change: str, name: str, facts: Facts, at: float, namespace: str | None) -> Seen:
+    return Seen(at, kind, change, namespace, name, f"uid-{name}", terminating=False, facts=facts)
 
 
-def broken_by(*lines: Line) -> list[Violation]:
+def broken_by(*lines: Seen) -> list[Violation]:
     invariants = Invariants()
     return [violation for line in lines for violation in invariants.add(line)]
 
@@ -84,7 +62,7 @@ def test_a_claim_that_changes_while_it_holds_a_device_is_not_in_its_own_way() ->
 
 
 def test_the_same_device_name_on_another_node_is_another_device() -> None:
-    assert not broken_by(claim("a", DEVICE), claim("b", ["x.dra", "node-2", "device-0"]))
+    assert not broken_by(claim("a", DEVICE), claim("b", Device("x.dra", "node-2", "device-0")))
 
 
 def test_a_device_that_was_wrongly_held_twice_is_free_when_both_let_go() -> None:
@@ -93,8 +71,7 @@ def test_a_device_that_was_wrongly_held_twice_is_free_when_both_let_go() -> None
 
 
 def test_an_allocated_claim_needs_its_finalizer() -> None:
-    line = claim("a", DEVICE)
-    line["facts"]["finalizers"] = ["something/else"]
+    line = replace(claim("a", DEVICE), facts=ClaimFacts(allocated=True, finalizers=("something/else",)))
     (violation,) = broken_by(line)
     assert violation.text == f"claim ns/a is allocated without the finalizer {FINALIZER}"
 
@@ -177,7 +154,7 @@ def test_each_violation_is_told_once() -> None:
 
 def test_kinds_without_an_invariant_are_passed_over() -> None:
     assert not broken_by(
-        _line("Event", "ADDED", "e", {"reason": "x"}, 0, "ns"), _line("Node", "ADDED", "n", {}, 0, None)
+        _seen("Event", "ADDED", "e", EventFacts(reason="x"), 0, "ns"), _seen("Node", "ADDED", "n", NodeFacts(), 0, None)
     )
 
 
@@ -208,12 +185,12 @@ def test_no_healthy_history_breaks_an_invariant(seed: int) -> None:
     """Claims that take only free devices and give them back, pools that only move on: in any order, no alarm."""
     dice = random.Random(seed)
     invariants = Invariants()
-    free = [["x.dra", "node-1", f"device-{number}"] for number in range(3)]
-    held: dict[str, list[str]] = {}
+    free = [Device("x.dra", "node-1", f"device-{number}") for number in range(3)]
+    held: dict[str, Device] = {}
     generation = 0
     for at in range(300):
         deed = dice.choice(["take", "give", "delete", "publish", "withdraw"])
-        lines: list[Line] = []
+        lines: list[Seen] = []
         if deed == "take" and free:
             held[f"c{at}"] = free.pop(dice.randrange(len(free)))
             lines = [claim(f"c{at}", held[f"c{at}"], reserved=[f"uid-p{at}"], at=at)]

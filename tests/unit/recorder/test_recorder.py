@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from fixtures.kube.api import Kube, WatchExpired
 from fixtures.kube.retries import TRANSIENT
 from fixtures.recorder import __main__ as process
 from fixtures.recorder import reading
-from fixtures.recorder.facts import FACTS, line
+from fixtures.recorder.facts import RegistrationFacts
 from fixtures.recorder.invariants import Violation
 from fixtures.recorder.reading import Recorder
 from fixtures.recorder.registrations import look
+from fixtures.recorder.seen import Seen
 
 Object = dict[str, Any]
 
@@ -82,7 +84,12 @@ def item(name: str = "x", namespace: str | None = "ns", **more: Any) -> Object:
                     "reservedFor": [{"resource": "pods", "uid": "u"}, {"resource": "jobs", "uid": "v"}],
                 },
             ),
-            {"allocated": True, "devices": [["d", "p", "own"]], "reserved": ["u"], "finalizers": ["f"]},
+            {
+                "allocated": True,
+                "devices": [{"driver": "d", "pool": "p", "name": "own"}],
+                "reserved": ["u"],
+                "finalizers": ["f"],
+            },
         ),
         (
             "ResourceSlice",
@@ -121,12 +128,14 @@ def item(name: str = "x", namespace: str | None = "ns", **more: Any) -> Object:
     ],
 )
 def test_the_facts_of_an_object_are_few(kind: str, seen: Object, facts: Object) -> None:
-    assert FACTS[kind](seen) == facts
+    assert json.loads(json.dumps(asdict(Seen.of(kind, "ADDED", seen, 0))))["facts"] == facts
 
 
 def test_a_line_says_when_what_whose_and_whether_it_is_leaving() -> None:
     seen = item(metadata={"deletionTimestamp": "2026"})
-    assert line("Node", "MODIFIED", seen, 12.34567) == {
+    made = Seen.of("Node", "MODIFIED", seen, 12.34567)
+    assert Seen.from_json(made.to_json()) == made
+    assert json.loads(made.to_json()) == {
         "at": 12.346,
         "kind": "Node",
         "change": "MODIFIED",
@@ -139,7 +148,7 @@ def test_a_line_says_when_what_whose_and_whether_it_is_leaving() -> None:
 
 
 def test_a_namespace_is_in_itself() -> None:
-    assert line("Namespace", "ADDED", item("mine", None), 0)["namespace"] == "mine"
+    assert Seen.of("Namespace", "ADDED", item("mine", None), 0).namespace == "mine"
 
 
 class Ended(Exception):
@@ -202,7 +211,7 @@ def test_the_writer_keeps_violations_apart() -> None:
     writer.tick()
     (event,) = map(json.loads, events.getvalue().splitlines())
     (violation,) = map(json.loads, violations.getvalue().splitlines())
-    assert event["facts"]["devices"] == [["d", "p", "v"]]
+    assert event["facts"]["devices"] == [{"driver": "d", "pool": "p", "name": "v"}]
     assert violation["namespace"] == "ns"
     assert violation["drivers"] == ["d"]
     assert "without the finalizer" in violation["text"]
@@ -216,9 +225,9 @@ class Marking(Kube):
 
     def patch(self, kind: str, name: str, namespace: str | None, patch: Object, *_: Any, **__: Any) -> Object:
         if self.records:
-            seen = line(kind, "MODIFIED", item(name, namespace, **patch), time.time())
+            seen = Seen.of(kind, "MODIFIED", item(name, namespace, **patch), time.time())
             with self.events.open("a") as file:
-                file.write(json.dumps(seen) + '\n{"a line that is being writ')
+                file.write(seen.to_json() + '\n{"a line that is being writ')
         return {}
 
 
@@ -235,18 +244,20 @@ def record(state: Path, kind: str, namespace: str | None, name: str = "x", **fac
 
 
 def test_a_stretch_is_what_concerns_the_check_and_came_since_it_began(state: Path) -> None:
-    record(state, "Pod", "mine", text="before")
+    record(state, "Pod", "mine", "before")
     recorder = Recorder(state, Marking(state))
-    record(state, "Pod", "mine", text="mine")
-    record(state, "Pod", "other", text="other")
-    record(state, "Node", None, text="node")
-    record(state, "ResourceSlice", None, text="my slice", driver="d.example")
-    record(state, "ResourceSlice", None, text="other slice", driver="e")
-    record(state, "Registration", None, name="d.example-1-reg.sock", text="my registration")
-    record(state, "Registration", None, name="e.example-1-reg.sock", text="other registration")
-    mine = ["mine", "node", "my slice", "my registration"]
-    assert [seen.facts["text"] for seen in recorder.so_far("mine", "d.example")] == mine
-    assert [seen.facts.get("text") for seen in recorder.stretch("mine", "d.example")] == [*mine, None]
+    record(state, "Pod", "mine", "mine")
+    record(state, "Pod", "other", "other")
+    record(state, "Node", None, "node")
+    record(state, "ResourceSlice", None, "my slice", driver="d.example")
+    record(state, "ResourceSlice", None, "other slice", driver="e")
+    record(state, "Registration", None, "d.example-1-reg.sock")
+    record(state, "Registration", None, "e.example-1-reg.sock")
+    mine = ["mine", "node", "my slice", "d.example-1-reg.sock"]
+    assert [seen.name for seen in recorder.so_far("mine", "d.example")] == mine
+    *stretch, mark = recorder.stretch("mine", "d.example")
+    assert [seen.name for seen in stretch] == mine
+    assert mark.kind == "Namespace"
 
 
 def test_registrations_are_told_when_they_come_and_go() -> None:
@@ -267,9 +278,9 @@ def test_registrations_are_told_when_they_come_and_go() -> None:
     kubelet, known = Kubelet(), set[str]()
 
     def changes() -> list[tuple[str, str]]:
-        found = [line("Registration", change, what, 1.0) for change, what in look(kubelet, "n", known)]
-        assert all(row["facts"] == {"node": "n", "socket": row["name"]} for row in found)
-        return [(row["change"], row["name"]) for row in found]
+        found = [Seen.of("Registration", change, what, 1.0) for change, what in look(kubelet, "n", known)]
+        assert all(seen.facts == RegistrationFacts("n", seen.name) for seen in found)
+        return [(seen.change, seen.name) for seen in found]
 
     assert changes() == []
     kubelet.sockets = ["a-reg.sock", "b-reg.sock"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import Disturbance, Driver
 from fixtures.kube.api import Kube
 from fixtures.kube.timeouts import Timeouts
-from fixtures.recorder.reading import Recorder, Seen
+from fixtures.recorder.facts import FACTS, Facts
+from fixtures.recorder.reading import Recorder
+from fixtures.recorder.seen import Seen
 from fixtures.run import picture
 from reports.timeline import Bar, Mark, Timeline, from_json
 
@@ -27,13 +29,10 @@ ORIGIN = 1000.0
 def seen(
     at: float, kind: str = "Pod", change: str = "MODIFIED", name: str = "x", *, terminating: bool = False, **facts: Any
 ) -> Seen:
-    defaults: dict[str, dict[str, Any]] = {
-        "Pod": {"phase": "Pending", "ready": False, "owner": None},
-        "ResourceClaim": {"allocated": False, "reserved": []},
-        "ResourceSlice": {"generation": 1},
-        "Event": {"severity": "Warning", "reason": "FailedPrepareDynamicResources", "about": "Pod/x"},
-    }
-    return Seen(ORIGIN + at, kind, change, "ns", name, f"uid-{name}", terminating, {**defaults.get(kind, {}), **facts})
+    if kind == "Event":
+        facts = {"severity": "Warning", "reason": "FailedPrepareDynamicResources", "about": "Pod/x", **facts}
+    made: Callable[..., Facts] = FACTS[kind]
+    return Seen(ORIGIN + at, kind, change, "ns", name, f"uid-{name}", terminating, made(**facts))
 
 
 def driver() -> Driver:
@@ -127,15 +126,16 @@ def test_whatever_happened_the_bars_of_a_life_have_neither_gap_nor_overlap(seed:
     stretch = []
     for at in range(-3, 100):
         kind = dice.choice(["Pod", "ResourceClaim", "ResourceSlice", "Node", "Namespace"])
-        facts = {
-            "phase": dice.choice(["Pending", "Running"]),
-            "ready": dice.random() < 0.5,
-            "allocated": dice.random() < 0.5,
-            "generation": dice.randrange(3),
+        of_kind: dict[str, dict[str, Any]] = {
+            "Pod": {"phase": dice.choice(["Pending", "Running"]), "ready": dice.random() < 0.5},
+            "ResourceClaim": {"allocated": dice.random() < 0.5},
+            "ResourceSlice": {"generation": dice.randrange(3)},
         }
         change = "DELETED" if dice.random() < 0.1 else "MODIFIED"
         terminating = dice.random() < 0.2
-        stretch.append(seen(at, kind, change, f"{kind}-{dice.randrange(3)}", terminating=terminating, **facts))
+        stretch.append(
+            seen(at, kind, change, f"{kind}-{dice.randrange(3)}", terminating=terminating, **of_kind.get(kind, {}))
+        )
     lanes: dict[str, list[Bar]] = {}
     for bar in draw(*stretch).bars:
         lanes.setdefault(bar.lane, []).append(bar)
@@ -160,11 +160,10 @@ def check_run(tmp_path: Path, namespace: str | None) -> CheckRun:
 
 def test_a_picture_is_kept_as_record_timeline_and_text(tmp_path: Path) -> None:
     of = check_run(tmp_path, "ns")
-    row = {"at": of.recorder.started + 1, "kind": "Pod", "change": "ADDED", "namespace": "ns", "name": "x", "uid": "u"}
-    row |= {"terminating": False, "facts": {"phase": "Pending", "ready": False, "owner": None}}
-    (tmp_path / "recorder" / "events.jsonl").write_text(json.dumps(row) + "\n")
+    made = Seen(of.recorder.started + 1, "Pod", "ADDED", "ns", "x", "u", terminating=False, facts=FACTS["Pod"]())
+    (tmp_path / "recorder" / "events.jsonl").write_text(made.to_json() + "\n")
     picture.keep(of, tmp_path, "a check", failed=False)
-    assert json.loads((tmp_path / "record.jsonl").read_text()) == row
+    assert Seen.from_json((tmp_path / "record.jsonl").read_text()) == made
     timeline = from_json((tmp_path / picture.FILE).read_text())
     assert [(bar.lane, bar.label) for bar in timeline.bars] == [("x", "Pending")]
     assert "a check" in (tmp_path / "timeline.txt").read_text()

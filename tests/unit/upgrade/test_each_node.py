@@ -11,7 +11,8 @@ from drivers.loading import load
 from fixtures.driver.driver import Driver
 from fixtures.kube import metrics
 from fixtures.kube.timeouts import Timeouts
-from fixtures.recorder.reading import Seen
+from fixtures.recorder.facts import PodFacts, SliceFacts
+from fixtures.recorder.seen import Seen
 from fixtures.upgrade.each_node import appearances, how_it_went, lacks
 from fixtures.workload.workloads import WORKLOAD_LABEL, Workloads
 
@@ -75,11 +76,11 @@ def test_what_a_node_lacks_is_told_with_its_kubelet(
 
 def test_a_rollout_was_seamless_or_a_downtime_on_each_node(driver: Driver) -> None:
     def seen(at: float, name: str, node: str, *, leaving: bool = False) -> Seen:
-        facts = {"ready": True, "owner": "driver-1a2b3c", "node": node}
+        facts = PodFacts(ready=True, owner="driver-1a2b3c", node=node)
         return Seen(at, "Pod", "MODIFIED", SPACE, name, name, leaving, facts)
 
     def piece(at: float, change: str) -> Seen:
-        return Seen(at, "ResourceSlice", change, None, "s", f"s-{change}", False, {"node": "node-2"})
+        return Seen(at, "ResourceSlice", change, None, "s", f"s-{change}", False, SliceFacts(node="node-2"))
 
     overlap = [seen(1, "a", "node-1"), seen(3, "b", "node-1"), seen(4, "a", "node-1", leaving=True)]
     downtime = [seen(1, "c", "node-2"), seen(4, "c", "node-2", leaving=True), seen(6.5, "d", "node-2")]
@@ -87,8 +88,11 @@ def test_a_rollout_was_seamless_or_a_downtime_on_each_node(driver: Driver) -> No
         "node-1 (kubelet v1.35.4): the versions overlapped",
         "node-2 (kubelet v1.32.13): a downtime, 2.5 s without a Ready driver",
     ]
-    slices = [piece(1, "ADDED"), Seen(4, "ResourceSlice", "DELETED", None, "s", "s-ADDED", False, {"node": "node-2"})]
-    back = Seen(5, "ResourceSlice", "ADDED", None, "t", "t", False, {"node": "node-2"})
+    slices = [
+        piece(1, "ADDED"),
+        Seen(4, "ResourceSlice", "DELETED", None, "s", "s-ADDED", False, SliceFacts(node="node-2")),
+    ]
+    back = Seen(5, "ResourceSlice", "ADDED", None, "t", "t", False, SliceFacts(node="node-2"))
     assert how_it_went(driver, [*slices, back])[1].endswith("the versions overlapped, 1.0 s without slices")
 
 

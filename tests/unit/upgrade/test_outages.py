@@ -15,8 +15,9 @@ from fixtures.check.outcomes import CheckFailed
 from fixtures.driver.check_run import CheckRun
 from fixtures.driver.driver import LEAVES, Driver
 from fixtures.kube.timeouts import Timeouts
+from fixtures.recorder.facts import RegistrationFacts
 from fixtures.recorder.invariants import Violation
-from fixtures.recorder.reading import Seen
+from fixtures.recorder.seen import Seen
 from fixtures.upgrade import outages
 from fixtures.upgrade.outages import Outage, sweep
 
@@ -64,7 +65,7 @@ class Stage:
 
     def _stretch(self, _: str, driver: str) -> list[Seen]:
         def registered(at: float, node: str) -> Seen:
-            return Seen(at, "Registration", "ADDED", None, driver, node, False, {"node": node})
+            return Seen(at, "Registration", "ADDED", None, driver, node, False, RegistrationFacts(node))
 
         now = time.time()
         first = [registered(now - 60, node) for node in NODES]

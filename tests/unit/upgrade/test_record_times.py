@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from drivers.install import Instance
@@ -9,16 +10,20 @@ from drivers.loading import load
 from fixtures.driver.driver import Driver
 from fixtures.kube.api import Kube
 from fixtures.kube.timeouts import Timeouts
-from fixtures.recorder.reading import Seen
+from fixtures.recorder.facts import Facts, PodFacts, SliceFacts
+from fixtures.recorder.seen import Seen
 from fixtures.upgrade.record_times import RecordTimes, without_driver, without_slices
 
 Object = dict[str, Any]
 
 
+_TYPES: dict[str, Callable[..., Facts]] = {"Pod": PodFacts, "ResourceSlice": SliceFacts}
+
+
 def seen(
     at: float, name: str, change: str = "MODIFIED", *, kind: str = "Pod", leaving: bool = False, **facts: Any
 ) -> Seen:
-    return Seen(at, kind, change, "space", name, f"uid-{name}", leaving, {"ready": False, "owner": None, **facts})
+    return Seen(at, kind, change, "space", name, f"uid-{name}", leaving, _TYPES[kind](**facts))
 
 
 def driver_pod(at: float, name: str, *, ready: bool = True, leaving: bool = False, change: str = "MODIFIED") -> Seen:

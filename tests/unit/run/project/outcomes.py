@@ -11,7 +11,8 @@ import pytest
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import CheckFailed, expect, inconclusive, not_applicable
 from fixtures.driver.check_run import CheckRun
-from fixtures.recorder.reading import Seen
+from fixtures.recorder.facts import PodFacts
+from fixtures.recorder.seen import Seen
 from reports.model import Measurement
 
 
@@ -137,11 +138,10 @@ def test_invariant_broken(check_run: CheckRun) -> None:
 def test_explained(check_run: CheckRun) -> None:
     """It fails in a place of its own, which is looked at."""
     check_run.measurements.append(Measurement(name="pods", value=3, unit="pods"))
-    facts = {"phase": "Running", "ready": True, "owner": None}
+    facts = PodFacts("Running", ready=True)
     seen = Seen(check_run.recorder.started + 1, "Pod", "ADDED", "ns", "p", "u", terminating=False, facts=facts)
-    names = ("at", "kind", "change", "namespace", "name", "uid", "terminating", "facts")
     with (check_run.handle.state / "recorder" / "events.jsonl").open("a") as file:
-        file.write(json.dumps({name: getattr(seen, name) for name in names}) + "\n")
+        file.write(seen.to_json() + "\n")
     expect(False, "a device", "none")
 
 
