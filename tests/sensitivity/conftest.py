@@ -11,10 +11,10 @@ import pytest
 
 from fixtures.check.collected import FILE
 from fixtures.cluster.errors import ClusterError
+from fixtures.cluster.interruption import interrupt_once, work_undisturbed
 from fixtures.cluster.kind.settings import ClusterSettings
 from fixtures.cluster.progress import Say
 from fixtures.options.options import OPTIONS
-from fixtures.run.interruption import interrupt_once, work_undisturbed
 from fixtures.run.place import SESSION_VARIABLE
 from fixtures.run.topology import Clusters, kind_clusters
 from reports.model import load_catalogue

@@ -39,6 +39,7 @@ HEALTHY = ("--dra-practice=drain",)
 RUNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mixed": ((), (*MIXED, "-n0")),
     "mixed in parallel": ((), (*MIXED, "-n2")),
+    "few rights": (("few-rights",), ("--dra-practice=rbac", "--dra-check=rbac.ends.refused,rbac.ends.raised", "-n0")),
     "healthy": (("no-end",), HEALTHY),
     "kept": ((), (*HEALTHY, "--dra-keep=always", "--dra-check=drain.order.kept", "-n1")),
     "deselected": ((), (*HEALTHY, "-k", "kept", "--dra-keep=on-failure")),
