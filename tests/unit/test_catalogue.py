@@ -6,11 +6,11 @@ import pytest
 import yaml
 
 from drivers.saboteurs import REGISTRY
-from fixtures.catalogue import text
+from fixtures.catalogue.__main__ import generated
 from fixtures.check.collected import FILE, checks
 from fixtures.cluster.existing.cluster import CAPABILITIES as ANYWHERE
 from fixtures.cluster.existing.cluster import TOPOLOGY
-from reports.model import CatalogueEntry, load_catalogue
+from reports.model import PRACTICES, CatalogueEntry, load_catalogue
 
 CLAUSES = {
     *("GP-1", "GP-1a", "GP-1b", "GP-2", "GP-3", "GP-3a", "GP-4", "GP-4a", "GP-4b", "GP-4c"),
@@ -25,8 +25,19 @@ ENTRIES = load_catalogue(FILE)
 every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=[entry.id for entry in ENTRIES])
 
 
-def test_the_catalogue_is_up_to_date() -> None:
-    assert FILE.read_text() == text(), "run `python -m fixtures.catalogue`"
+def test_the_catalogue_and_the_readmes_of_the_practices_are_up_to_date() -> None:
+    assert len(generated()) == 1 + len(PRACTICES)
+    stale = [str(path) for path, text in generated().items() if not path.exists() or path.read_text() != text]
+    assert not stale, "run `python -m fixtures.catalogue`"
+
+
+@every_entry
+def test_the_readme_of_a_practice_tells_each_of_its_checks_with_remedy_and_saboteurs(entry: CatalogueEntry) -> None:
+    text = (FILE.parent / entry.practice / "README.md").read_text()
+    section = text.partition(f"\n## {entry.id}\n")[2].partition("\n## ")[0]
+    (hint,) = (check.hint for check, _ in checks() if check.id == entry.id)
+    assert all(part in section for part in (entry.claim, entry.level, entry.source, hint))
+    assert all(f"`{name}`: {REGISTRY[name].plants}" in section for name in entry.saboteurs)
 
 
 def test_the_catalogue_has_each_check_once() -> None:
