@@ -11,6 +11,7 @@ from reports.model import Report, describe_errors
 
 JSON_NAME = "conformance-report.json"
 YAML_NAME = "conformance-report.yaml"
+_DROPPED = ("mismatches", "invariantViolations")
 SCHEMA = Path(__file__).with_name("conformance-report.schema.json")
 
 
@@ -42,11 +43,22 @@ def load_report(path: Path) -> Report:
     try:
         text = path.read_text(encoding="utf-8")
         content = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-        return Report.model_validate(content)
+        return Report.model_validate(_without_dropped_keys(content))
     except ValidationError as error:
         raise UnreadableReport(describe_errors(error)) from error
     except (ValueError, yaml.YAMLError) as error:
         raise UnreadableReport([f"neither YAML nor JSON: {' '.join(str(error).split())}"]) from error
+
+
+def _without_dropped_keys(content: object) -> object:
+    """The content of a report without the keys that the model has no more.
+
+    Earlier versions wrote them into every report, always as empty lists. With something in it a key stays, and is an
+    error as any other that is unknown: nothing that a report says goes unseen.
+    """
+    if not isinstance(content, dict):
+        return content
+    return {key: value for key, value in content.items() if not (key in _DROPPED and value == [])}
 
 
 def schema() -> str:

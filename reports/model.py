@@ -232,8 +232,7 @@ class TimeoutUse(Model):
 class Report(Model):
     """The whole of what a run says. `crash` tells what broke the suite outside any check.
 
-    mismatches: sentences about features declared one way and seen another. leftovers: objects of this run that stayed
-    behind; they are no part of the verdict. invariant_violations: what the recorder saw broken outside any check.
+    leftovers: objects of this run that stayed behind; they are no part of the verdict.
     """
 
     api_version: Literal["dra.conformance/v1alpha1"] = "dra.conformance/v1alpha1"
@@ -247,7 +246,5 @@ class Report(Model):
     options: dict[str, str] = {}
     practices: tuple[PracticeResult, ...]
     checks: tuple[CheckResult, ...]
-    mismatches: tuple[str, ...] = ()
     timeouts: tuple[TimeoutUse, ...] = ()
     leftovers: tuple[str, ...] = ()
-    invariant_violations: tuple[str, ...] = ()

@@ -41,7 +41,6 @@ def _lines(report: Report) -> Iterator[str]:
     reasons = [reason for reason in rejudge(report).reasons if reason.split(" ", 1)[0] not in named]
     yield from _section("Why else not conformant", reasons)
     yield from _section("Seen", [f"{check.id}: {note}" for check in report.checks for note in check.notes])
-    yield from _section("Declared one way, seen another", report.mismatches)
     yield from _section("Left behind (no part of the verdict)", report.leftovers)
 
 

@@ -20,14 +20,13 @@ The plan, not the run, is what gets judged: a planned check without a result is 
   `not-applicable`, not planned, and the verdict does not cover them, which the report says beside it. A practice
   without a planned check is `not-judged`.
 * A timeout raised above its conformant maximum makes every practice `partial` at best: all of them waited by it.
-* A crash of the suite makes the run `partial` at best. A violated invariant makes the run `non-conformant`, whichever
-  check was looking: the cluster broke a promise.
+* A crash of the suite makes the run `partial` at best.
 
 The exit code follows the verdict: 1 as soon as something failed (a failure that was seen stays true when the suite
 broke later), else 4 when a check ended in `error` or the suite crashed, else 3 for `partial`, else 0.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.model import (
@@ -66,7 +65,6 @@ def judge(
     results: Mapping[str, CheckResult],
     *,
     timeouts: Iterable[TimeoutUse] = (),
-    violations: Collection[str] = (),
     crash: str | None = None,
 ) -> Judgement:
     """Compare results by id with the plan: the catalogue entries of the chosen practices.
@@ -79,7 +77,7 @@ def judge(
     checks += [result for name, result in results.items() if name not in plan]
     stretched = [timeout for timeout in timeouts if timeout.exceeded]
     practices = []
-    reasons: list[tuple[Verdict, str]] = [("non-conformant", f"invariant violated: {text}") for text in violations]
+    reasons: list[tuple[Verdict, str]] = []
     for practice in PRACTICES:
         of_practice = [check for check in checks if check.practice == practice]
         if not of_practice:
@@ -118,7 +116,6 @@ def rejudge(report: Report, planned: Sequence[CatalogueEntry] | None = None) -> 
         [_entry(check) for check in report.checks] if planned is None else planned,
         {check.id: check for check in report.checks},
         timeouts=report.timeouts,
-        violations=report.invariant_violations,
         crash=report.crash,
     )
 

@@ -150,5 +150,3 @@ def _notes(report: Report) -> Iterator[str]:
     exempt = [check.id for check in report.checks if check.outcome == "exempt"]
     if exempt:
         yield f"exempt by the operator's choice: {', '.join(exempt)}"
-    for mismatch in report.mismatches:
-        yield f"declared one way, seen another: {mismatch}"

@@ -17,36 +17,22 @@ from typing import Any
 
 import pytest
 import tenacity
-import yaml
 
 from fixtures.check.collected import SUITES
-from fixtures.cluster.commands import Argv, CommandError, Commands
-from fixtures.cluster.engine import find_engine
-from fixtures.cluster.kind.config import DEVICE_LABEL, NodeSpec, kind_config
-from fixtures.cluster.kind.readiness import CONTROL_PLANE_LABEL, wait_until_ready
-from fixtures.cluster.node_image.choice import NodeImage, choose_node_image
-from fixtures.cluster.node_image.versions import KUBERNETES_DEFAULT
+from fixtures.cluster.kind.by_hand import PlainCluster
+from fixtures.cluster.kind.config import DEVICE_LABEL
+from fixtures.cluster.kind.readiness import CONTROL_PLANE_LABEL
 from fixtures.kube.api import Kube
-from fixtures.kube.informer import Scope
 from fixtures.kube.retries import ApiError
-from fixtures.kube.waits import wait_for
 from reports.model import Report
 
 Object = dict[str, Any]
-WORKERS = 3
 RUN_LIMIT = 3600
 HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class ByHand:
-    """The cluster: its kubeconfig, the name of its context, and ways to change it as its admin does."""
-
-    kubeconfig: Path
-    context: str
-    kube: Kube
-    image: NodeImage
-    commands: Commands
+class ByHand(PlainCluster):
+    """The cluster, with ways to change it as its admin does."""
 
     def nodes(self) -> list[str]:
         return [node["metadata"]["name"] for node in self.kube.list("Node", labels=DEVICE_LABEL)]
@@ -63,59 +49,12 @@ class ByHand:
 
 @pytest.fixture(scope="session")
 def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:
-    """One control plane and three workers, made with kind's own command, labelled as the README says.
-
-    EXISTING_KUBECONFIG names one that is there already and stays.
-    """
-    directory, name = tmp_path_factory.mktemp("by-hand"), f"by-hand-{secrets.token_hex(3)}"
-    engine = find_engine(print)
-    image = choose_node_image(KUBERNETES_DEFAULT, "auto", engine, print)
-    environment = {"PATH": f"{engine.bin}:{os.environ['PATH']}", "KIND_EXPERIMENTAL_DOCKER_NETWORK": name}
-    commands = Commands({**os.environ, **environment})
-
-    def known(kubeconfig: Path) -> ByHand:
-        context = yaml.safe_load(kubeconfig.read_text())["current-context"]
-        return ByHand(kubeconfig, context, Kube.from_kubeconfig(kubeconfig, "by-hand"), image, commands)
-
+    """A plain kind cluster. EXISTING_KUBECONFIG names one that is there already and stays."""
     if there := os.environ.get("EXISTING_KUBECONFIG"):
-        yield known(Path(there))
+        yield ByHand.known(Path(there), print)
         return
-    roles = ("control-plane", *(["worker"] * WORKERS))
-    config = yaml.safe_load(
-        kind_config(image.kubernetes, [NodeSpec(role, image.reference, image.kubernetes) for role in roles])  # type: ignore[arg-type]
-    )
-    for node in config["nodes"]:
-        node.pop("labels", None)
-    (directory / "kind.yaml").write_text(yaml.safe_dump(config))
-    kubeconfig = directory / "kubeconfig"
-    words = [f"--name={name}", f"--config={directory / 'kind.yaml'}", f"--kubeconfig={kubeconfig}"]
-    delete: list[Argv] = [
-        [image.kind, "delete", "cluster", f"--name={name}"],
-        [engine.docker, "network", "rm", name],
-    ]
-    try:
-        commands.run([engine.docker, "network", "create", name], limit=60)
-        commands.run([image.kind, "create", "cluster", *words], limit=600)
-        wait_until_ready(kubeconfig, WORKERS + 1)
-        made = known(kubeconfig)
-        wait_for(
-            made.kube,
-            Scope("Deployment"),
-            lambda found: all(d["status"].get("availableReplicas") == d["spec"]["replicas"] for d in found),
-            timeout=120,
-            what="all that kind deploys is available, so that nothing changes by itself",
-        )
-        for node in made.kube.list("Node"):
-            if CONTROL_PLANE_LABEL not in node["metadata"]["labels"]:
-                labels = {"metadata": {"labels": {DEVICE_LABEL: "true"}}}
-                made.kube.patch("Node", node["metadata"]["name"], None, labels)
+    with ByHand.made(tmp_path_factory.mktemp("by-hand"), print) as made:
         yield made
-    finally:
-        for command in delete:
-            try:
-                commands.run(command, limit=120)
-            except CommandError as error:
-                print(error)
 
 
 @dataclass(frozen=True)

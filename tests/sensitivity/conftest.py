@@ -11,11 +11,11 @@ import pytest
 
 from fixtures.check.collected import FILE
 from fixtures.cluster.errors import ClusterError
+from fixtures.cluster.interruption import interrupt_once, work_undisturbed
 from fixtures.cluster.kind.topology import ClusterSettings
 from fixtures.cluster.progress import Say
 from fixtures.options.options import OPTIONS
 from fixtures.run.clusters import Clusters, kind_clusters
-from fixtures.run.interruption import interrupt_once, work_undisturbed
 from fixtures.run.paths import SESSION_VARIABLE
 from reports.model import load_catalogue
 

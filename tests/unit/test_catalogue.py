@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from drivers.saboteurs import REGISTRY
-from fixtures.catalogue import text
+from fixtures.catalogue.__main__ import generated
 from fixtures.check.collected import FILE, checks
 from fixtures.cluster.existing.cluster import CAPABILITIES as ANYWHERE
 from fixtures.cluster.existing.cluster import TOPOLOGY
@@ -22,8 +22,19 @@ ENTRIES = load_catalogue(FILE)
 every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=[entry.id for entry in ENTRIES])
 
 
-def test_the_catalogue_is_up_to_date() -> None:
-    assert FILE.read_text() == text(), "run `python -m fixtures.catalogue`"
+def test_the_catalogue_and_the_readmes_of_the_practices_are_up_to_date() -> None:
+    assert len(generated()) == 1 + len(PRACTICES)
+    stale = [str(path) for path, text in generated().items() if not path.exists() or path.read_text() != text]
+    assert not stale, "run `python -m fixtures.catalogue`"
+
+
+@every_entry
+def test_the_readme_of_a_practice_tells_each_of_its_checks_with_remedy_and_saboteurs(entry: CatalogueEntry) -> None:
+    text = (FILE.parent / entry.practice / "README.md").read_text()
+    section = text.partition(f"\n## {entry.id}\n")[2].partition("\n## ")[0]
+    (hint,) = (check.hint for check, _ in checks() if check.id == entry.id)
+    assert all(part in section for part in (entry.claim, entry.level, entry.source, hint))
+    assert all(f"`{name}`: {REGISTRY[name].plants}" in section for name in entry.saboteurs)
 
 
 def test_the_catalogue_has_each_check_once() -> None:

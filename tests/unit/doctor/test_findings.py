@@ -205,6 +205,7 @@ def test_rights_that_nobody_recorded_are_not_guessed(monkeypatch: pytest.MonkeyP
     (finding,) = rights.examine(Pages({}), options(), [check])
     assert finding.level == "WARN"
     assert finding.says == f"it is not recorded what 1 of 1 chosen checks need: {check.id}"
+    assert finding.remedy.startswith("python -m fixtures.rights --record, ")
     monkeypatch.setattr(rights, "may", lambda *_: True)
     assert levels(rights.examine(Pages({}), options(), [check])) == [("OK", "rights")]
 

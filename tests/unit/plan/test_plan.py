@@ -116,7 +116,7 @@ def test_versions_are_compared_as_numbers(since: str, here: str) -> None:
 
 
 def test_an_offer_is_the_same_in_another_process() -> None:
-    offer = Offer(PLACE.clusters, disruptive=False, missing={ID: ("list pods",)})
+    offer = Offer(PLACE.clusters, disruptive=False, missing={ID: ("list pods",)}, unrecorded=("drain.order.other",))
     assert Offer.from_json(offer.to_json()) == offer
 
 
@@ -153,6 +153,7 @@ def test_an_existing_cluster_gives_itself_and_no_other_topology(
     monkeypatch.setattr(offers, "examine", lambda _settings, _directory: (access, handle))
     monkeypatch.setattr(Kube, "from_kubeconfig", lambda *_: None)
     monkeypatch.setattr(offers, "missing", lambda *_: frozenset())
+    monkeypatch.setattr(offers, "may", lambda *_: True)
     allowed = {"allow-disruptive": "true"} if disruptive else {}
     offer = foreseen(options(**{"cluster": "existing", "context": "dev"} | allowed))
     assert offer.clusters == {"standard": OfferedCluster("1.36.1", frozenset({"node-shell", "kubelet-restart"}), "dev")}
@@ -172,9 +173,28 @@ def test_rights_that_the_runner_lacks_hold_up_the_checks_that_need_them(monkeypa
     monkeypatch.setattr(Table, "load", lambda: Table(frozenset(), frozenset(), {ID: frozenset({pods, nodes})}))
     monkeypatch.setattr(offers, "missing", lambda _kube, wanted: wanted & {nodes})
     kube: Any = None
-    offer = offers.with_rights(PLACE, options(), [ID, "drain.order.other"], kube)
+    offer = offers.with_rights(PLACE, options(), [ID], kube)
     assert offer.missing == {ID: ("patch nodes",)}
     assert outcome(CHECK, offer) == ("inconclusive", "the runner lacks the right to patch nodes")
+
+
+@pytest.mark.parametrize(("everything", "unrecorded"), [(False, (ID,)), (True, ())])
+def test_a_plan_tells_of_which_checks_no_rights_are_recorded_unless_the_runner_may_do_everything(
+    everything: bool, unrecorded: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Table, "load", lambda: Table(frozenset(), frozenset(), {"drain.order.other": frozenset()}))
+    monkeypatch.setattr(offers, "missing", lambda *_: frozenset())
+    monkeypatch.setattr(offers, "may", lambda *_: everything)
+    kube: Any = None
+    offer = offers.with_rights(PLACE, options(), [ID, "drain.order.other"], kube)
+    assert offer.unrecorded == unrecorded
+    assert outcome(CHECK, offer) is None
+    (line,) = (line for line in plan(options(), offer).splitlines() if f" {ID} " in line)
+    assert line.split()[0] == "run"
+    told = line.endswith(
+        "But it is not recorded which rights this check needs (remedy: python -m fixtures.rights --record)."
+    )
+    assert told != everything
 
 
 def test_the_plan_shows_every_check_once_in_the_order_of_the_page() -> None:

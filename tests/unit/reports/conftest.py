@@ -210,7 +210,6 @@ def made_up_report() -> Report:
         options={"driver": "acme.yaml", "practice": "all", "timeout-scale": "2"},
         practices=judgement.practices,
         checks=judgement.checks,
-        mismatches=("rolling-update: declared supported, but the DaemonSet has maxSurge 0",),
         timeouts=timeouts,
         leftovers=("Namespace dra-r7f3c2-upgrade-4: still Terminating after 60 s",),
     )

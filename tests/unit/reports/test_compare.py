@@ -301,6 +301,18 @@ def test_verify_on_the_command_line(report: Report, tmp_path: Path, capsys: pyte
     assert "wrong: the verdict says conformant" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("key", ["mismatches", "invariantViolations"])
+def test_a_report_of_an_earlier_version_is_read_unless_a_key_that_is_no_more_says_something(
+    key: str, honest: dict[str, Any], catalogue: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earlier = honest | {"mismatches": [], "invariantViolations": []}
+    assert verified(earlier, catalogue).problems == ()
+    sent = str(catalogue.with_name("sent.json"))
+    assert main(["diff", sent, sent]) == 0
+    assert capsys.readouterr().out.endswith("not worse\n")
+    assert verified(earlier | {key: ["a fact"]}, catalogue).problems == (f"{key}: Extra inputs are not permitted",)
+
+
 def test_schema_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     assert capsys.readouterr().out == SCHEMA.read_text()

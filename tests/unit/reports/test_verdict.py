@@ -149,14 +149,6 @@ def test_a_crash_is_the_suite_that_broke() -> None:
     assert (failed_before.verdict, failed_before.exit_code) == ("non-conformant", 1)
 
 
-def test_a_violated_invariant_is_a_failure_without_a_check() -> None:
-    plan = [entry("rbac.operator.manages-claims")]
-    results = {plan[0].id: result(plan[0], "passed")}
-    judgement = judge(plan, results, violations=["device d-0 in two claims"])
-    assert (judgement.verdict, judgement.exit_code) == ("non-conformant", 1)
-    assert judgement.reasons == ("invariant violated: device d-0 in two claims",)
-
-
 def test_reasons_are_empty_exactly_when_conformant() -> None:
     for first, second in itertools.product(OUTCOMES, repeat=2):
         plan = [entry("rbac.operator.one"), entry("driver.slices.two", "extended")]

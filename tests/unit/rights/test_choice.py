@@ -8,7 +8,7 @@ import pytest
 
 from fixtures.check.collected import FILE
 from fixtures.rights.choice import Choice
-from fixtures.rights.table import Table
+from fixtures.rights.table import RECORDING, Table
 from reports.model import load_catalogue
 
 
@@ -28,6 +28,12 @@ def test_a_role_is_for_what_can_be_checked_in_somebody_elses_cluster(*, disrupti
     assert not any("simulated-nodes" in entries[name].capabilities for name in wanted)
 
 
-def test_what_every_harmless_check_needs_is_recorded() -> None:
+def test_what_a_check_needs_is_recorded_if_it_can_be_made_in_somebody_elses_cluster() -> None:
+    wanted = {*chosen("--disruptive").wanted, *chosen("--disruptive", "--practice=scale").wanted}
+    lacking = sorted(wanted - Table.load().checks.keys())
+    assert not lacking, f"run `{RECORDING} -- --dra-check {','.join(lacking)}`"
+
+
+def test_more_checks_need_more_rights() -> None:
     assert chosen().rights(Table.load()) > chosen("--practice=rbac").rights(Table.load())
     assert chosen("--practice=scale").rights(Table.load())

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures import catalogue
+from fixtures.catalogue import entries
 from fixtures.check import collected
 from reports.model import Report
 
@@ -39,6 +39,7 @@ HEALTHY = ("--dra-practice=drain",)
 RUNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mixed": ((), (*MIXED, "-n0")),
     "mixed in parallel": ((), (*MIXED, "-n2")),
+    "few rights": (("few-rights",), ("--dra-practice=rbac", "--dra-check=rbac.ends.refused,rbac.ends.raised", "-n0")),
     "healthy": (("no-end",), HEALTHY),
     "kept": ((), (*HEALTHY, "--dra-keep=always", "--dra-check=drain.order.kept", "-n1")),
     "deselected": ((), (*HEALTHY, "-k", "kept", "--dra-keep=on-failure")),
@@ -92,7 +93,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], 
     shutil.copy(ROOT / "pyproject.toml", template)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(collected, "SUITES", template / "suites")
-        (template / "suites" / "catalogue.yaml").write_text(catalogue.text())
+        (template / "suites" / "catalogue.yaml").write_text(entries.text())
 
     def run(name: str) -> Run:
         files, options = RUNS[name]

@@ -19,6 +19,7 @@ EXPECTED = {
     "failed": "failed",
     "failed-in-setup": "failed",
     "raised": "error",
+    "refused": "error",
     "asserted": "error",
     "raised-in-setup": "error",
     "raised-in-teardown": "error",
@@ -69,6 +70,7 @@ def test_a_failure_is_told_with_both_sides_context_and_remedy(start: Callable[[s
     ("name", "reason"),
     [
         ("raised", "RuntimeError: no such key"),
+        ("refused", "ForbiddenError: 403"),
         ("asserted", "AssertionError: an assumption of the suite"),
         ("raised-in-setup", "RuntimeError: no such file"),
         ("raised-in-teardown", "cleaning up: RuntimeError: it is still there"),
@@ -87,6 +89,16 @@ def test_every_other_outcome_has_its_reason(start: Callable[[str], Run], how: st
     assert result.reason is not None
     assert result.reason.startswith(reason)
     assert result.failure is None
+
+
+def test_a_check_without_recorded_rights_that_is_refused_says_so(start: Callable[[str], Run]) -> None:
+    run = start("few rights")
+    refused = of(run, "refused")
+    remedy = "python -m fixtures.rights --record"
+    unrecorded = f"it is not recorded which rights this check needs (remedy: {remedy})"
+    assert refused.outcome == "inconclusive"
+    assert refused.reason == f"{unrecorded}, and the runner lacks one: no pods for you"
+    assert of(run, "raised").outcome == "error"
 
 
 @both

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import CheckFailed, expect, inconclusive, not_applicable
 from fixtures.driver.check_run import CheckRun
+from fixtures.kube.api import Refused
 from fixtures.recorder.facts import PodFacts
 from fixtures.recorder.seen import Seen
 from reports.model import Measurement
@@ -62,6 +64,12 @@ def test_failed_in_setup(fails: None) -> None:
 def test_raised() -> None:
     """It stumbles over the suite."""
     raise RuntimeError("no such key")
+
+
+@simple("refused")
+def test_refused() -> None:
+    """It asks for what the runner may not do."""
+    raise Refused(SimpleNamespace(status=403, reason="Forbidden", body='{"message": "no pods for you"}', headers={}))  # type: ignore[no-untyped-call]
 
 
 @simple("asserted")

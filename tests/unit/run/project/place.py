@@ -1,6 +1,7 @@
 """The conftest of a project whose suites are small and whose cluster is made of words; the run itself is the real one.
 
-What happens to the cluster is written to the file `cluster.log`; files named `no-*` make a step of its life fail.
+What happens to the cluster is written to the file `cluster.log`; files named `no-*` make a step of its life fail; with
+one named `few-rights` the runner may do much, but not everything.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Words(Kube):
     def post(self, path: str, body: Object, *, retry: bool = True) -> Object:
         assert retry
         assert (path.rpartition("/")[2], body["kind"]) == ("selfsubjectaccessreviews", "SelfSubjectAccessReview")
-        return {"status": {"allowed": True}}
+        everything = body["spec"].get("resourceAttributes", {}).get("verb") == "*"
+        return {"status": {"allowed": not (everything and (HERE / "few-rights").exists())}}
 
     def list(self, kind: str, *_: Any, **__: Any) -> list[Object]:
         info = {"kubeletVersion": "v1.37.2", "containerRuntimeVersion": "containerd://2"}
