@@ -32,8 +32,3 @@ def test_what_a_check_needs_is_recorded_if_it_can_be_made_in_somebody_elses_clus
     wanted = {*chosen("--disruptive").wanted, *chosen("--disruptive", "--practice=scale").wanted}
     lacking = sorted(wanted - Table.load().checks.keys())
     assert not lacking, f"run `{RECORDING} -- --dra-check {','.join(lacking)}`"
-
-
-def test_more_checks_need_more_rights() -> None:
-    assert chosen().rights(Table.load()) > chosen("--practice=rbac").rights(Table.load())
-    assert chosen("--practice=scale").rights(Table.load())
