@@ -1,4 +1,4 @@
-"""The HTTP side door for the test suite, which reaches it through the API server's pod proxy.
+"""The HTTP admin endpoint for the test suite, which reaches it through the API server's pod proxy.
 
 * `GET /metrics`.
 * `GET /ready`: 200 once the kubelet has registered the driver, which is waited for a little, else 503; a JSON object

@@ -17,7 +17,7 @@ import urllib3
 from kubernetes import client, config, watch
 
 from drivers.fake import claim_meddlers, node_meddlers
-from drivers.fake.node_meddlers import NodeFiles
+from drivers.fake.node_meddlers import MeddledDriver
 
 FORCE_AFTER = 8.0
 PATIENTLY = urllib3.Retry(
@@ -26,15 +26,15 @@ PATIENTLY = urllib3.Retry(
 """Its pauses stay short: a meddler that slept for a minute would miss its moment."""
 
 
-def force_delete(files: NodeFiles) -> None:
+def force_delete(driver: MeddledDriver) -> None:
     """Force-delete each pod that still exists some seconds after it should have ended."""
     doomed: set[str] = set()
-    for event in _events(files.core.list_namespaced_pod, namespace=files.namespace):
+    for event in _events(driver.core.list_namespaced_pod, namespace=driver.namespace):
         metadata = event["object"]["metadata"]
         if event["type"] != "DELETED" and metadata.get("deletionTimestamp") and metadata["uid"] not in doomed:
             doomed.add(metadata["uid"])
             wait = FORCE_AFTER + metadata.get("deletionGracePeriodSeconds", 0)
-            threading.Timer(wait, files.delete, [event["object"]], {"grace_period_seconds": 0}).start()
+            threading.Timer(wait, driver.delete, [event["object"]], {"grace_period_seconds": 0}).start()
 
 
 def _events(listing: Callable[..., Any], **where: str) -> Any:
@@ -44,7 +44,7 @@ def _events(listing: Callable[..., Any], **where: str) -> Any:
             yield {"type": event["type"], "object": event["raw_object"]}
 
 
-DEEDS: dict[str, Callable[[NodeFiles], None]] = {
+DEEDS: dict[str, Callable[[MeddledDriver], None]] = {
     "force-delete": force_delete,
     **node_meddlers.DEEDS,
     **claim_meddlers.DEEDS,
@@ -55,6 +55,6 @@ if __name__ == "__main__":
     settings = client.Configuration.get_default_copy()
     settings.retries = PATIENTLY
     client.Configuration.set_default(settings)
-    where = NodeFiles(sys.argv[2], sys.argv[3], json.loads(sys.argv[4]))
+    where = MeddledDriver(sys.argv[2], sys.argv[3], json.loads(sys.argv[4]))
     Path("/tmp/at-work").touch()  # what its startup probe waits for
     DEEDS[sys.argv[1]](where)

@@ -15,7 +15,7 @@ LOOK = 0.5
 Object = dict[str, Any]
 
 
-class NodeFiles:
+class MeddledDriver:
     """A DaemonSet and the nodes that it is meant for.
 
     The selector comes from outside: the DaemonSet's own is changed while the driver is kept off its nodes, and a
@@ -81,64 +81,64 @@ def _of_daemon_set(pod: Object) -> bool:
     return any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences", []))
 
 
-def remove_on_cordon(files: NodeFiles) -> None:
+def remove_on_cordon(driver: MeddledDriver) -> None:
     """Take the driver off each node that is cordoned while it runs there, until the node is uncordoned."""
     off = set[str]()
-    for cordoned in files.cordoned():
-        now = (off & cordoned) | {node for node in cordoned - off if files.pods(node, of_driver=True)}
+    for cordoned in driver.cordoned():
+        now = (off & cordoned) | {node for node in cordoned - off if driver.pods(node, of_driver=True)}
         if now != off:
-            files.keep_off(now)
+            driver.keep_off(now)
             off = now
 
 
-def gate_by_pods(files: NodeFiles) -> None:
+def gate_by_pods(driver: MeddledDriver) -> None:
     """Take the driver off a cordoned node once no unfinished pod there names a claim: it asks pods only."""
     off = set[str]()
-    for cordoned in files.cordoned():
-        free = {n for n in cordoned if not any(map(_names_a_claim, files.pods(n, of_driver=False)))}
+    for cordoned in driver.cordoned():
+        free = {n for n in cordoned if not any(map(_names_a_claim, driver.pods(n, of_driver=False)))}
         now = free | (off & cordoned)
         if now != off:
-            files.keep_off(now)
+            driver.keep_off(now)
             off = now
 
 
-def force_delete_on_cordon(files: NodeFiles) -> None:
+def force_delete_on_cordon(driver: MeddledDriver) -> None:
     """Empty a cordoned node by force, without eviction and without a grace period."""
-    for cordoned in files.cordoned():
+    for cordoned in driver.cordoned():
         for node in cordoned:
-            for pod in files.pods(node, of_driver=False):
-                files.delete(pod, grace_period_seconds=0)
+            for pod in driver.pods(node, of_driver=False):
+                driver.delete(pod, grace_period_seconds=0)
 
 
-def delete_driver_on_cordon(files: NodeFiles) -> None:
+def delete_driver_on_cordon(driver: MeddledDriver) -> None:
     """Delete the pods of DaemonSets, too, once when a node is cordoned."""
     emptied = set[str]()
-    for cordoned in files.cordoned():
+    for cordoned in driver.cordoned():
         for node in cordoned - emptied:
-            for pod in files.pods(node, of_driver=True):
-                files.delete(pod)
+            for pod in driver.pods(node, of_driver=True):
+                driver.delete(pod)
         emptied = cordoned
 
 
-def keep_labels(files: NodeFiles) -> None:
+def keep_labels(driver: MeddledDriver) -> None:
     """Put the labels back that the driver's node selector asks for, as a discovery of hardware does."""
-    for nodes in files.looks():
+    for nodes in driver.looks():
         for node in nodes:
-            if not files.selects(node):
-                files.core.patch_node(node["metadata"]["name"], {"metadata": {"labels": files.selector}})
+            if not driver.selects(node):
+                driver.core.patch_node(node["metadata"]["name"], {"metadata": {"labels": driver.selector}})
 
 
-def never_return(files: NodeFiles) -> None:
+def never_return(driver: MeddledDriver) -> None:
     """Keep the driver off every node that once lost its label, also when the label is back."""
     off = set[str]()
-    for nodes in files.looks():
-        now = off | {node["metadata"]["name"] for node in nodes if not files.selects(node)}
+    for nodes in driver.looks():
+        now = off | {node["metadata"]["name"] for node in nodes if not driver.selects(node)}
         if now != off:
-            files.keep_off(now)
+            driver.keep_off(now)
             off = now
 
 
-DEEDS: dict[str, Callable[[NodeFiles], None]] = {
+DEEDS: dict[str, Callable[[MeddledDriver], None]] = {
     "remove-on-cordon": remove_on_cordon,
     "gate-by-pods": gate_by_pods,
     "force-delete-on-cordon": force_delete_on_cordon,
