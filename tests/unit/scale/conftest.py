@@ -10,8 +10,8 @@ from types import MappingProxyType
 import pytest
 
 from fixtures.scale.generator import Pace
+from fixtures.scale.loader import Clearing, Phase
 from fixtures.scale.on_nodes import Spent, table
-from fixtures.scale.phase import Clearing, Phase
 from fixtures.scale.prepared import Operation, Prepared
 from fixtures.scale.quantiles import Quantiles
 from fixtures.scale.reference import Reference, Side

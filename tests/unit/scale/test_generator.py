@@ -15,7 +15,7 @@ from fixtures.check.outcomes import OtherOutcome
 from fixtures.cluster import progress
 from fixtures.scale.arrivals import Arrivals
 from fixtures.scale.generator import Due, Pace, Sent, evenly, merged, send
-from fixtures.scale.phase import MOST_LAG, Ground
+from fixtures.scale.loader import MOST_LAG, Loader
 from fixtures.scale.pods import Pods
 from tests.unit.scale.conftest import flat
 
@@ -64,21 +64,21 @@ def test_shares_of_several_processes_are_one_load() -> None:
     assert (pace.lag.max, pace.rate, pace.cpu) == (0.5, 1.0, 0.5)
 
 
-def ground(lag: float, said: list[str] | None = None) -> Ground:
+def a_loader(lag: float, said: list[str] | None = None) -> Loader:
     late: Any = Late(lag)
     cluster: Any = Cluster()
-    return Ground(cluster, "ns", "run", Arrivals(), late, said.append if said is not None else print)
+    return Loader(cluster, "ns", "run", Arrivals(), late, said.append if said is not None else print)
 
 
 def test_a_generator_that_fell_behind_tells_nothing_of_the_cluster() -> None:
     with pytest.raises(OtherOutcome, match="the load generator was late") as said:
-        ground(MOST_LAG + 1).phase("filling", PODS, 10, 0)
+        a_loader(MOST_LAG + 1).phase("filling", PODS, 10, 0)
     assert said.value.outcome == "inconclusive"
-    assert ground(MOST_LAG + 1).wave(PODS, 10, 0).unfinished == 5, "as fast as it can is fast enough for a wave"
+    assert a_loader(MOST_LAG + 1).wave(PODS, 10, 0).unfinished == 5, "as fast as it can is fast enough for a wave"
 
 
 def test_a_phase_ends_by_its_own_limit() -> None:
-    phase = ground(0).phase("filling", PODS, 10, 0)
+    phase = a_loader(0).phase("filling", PODS, 10, 0)
     assert (phase.pods, phase.unfinished, phase.claims) == (5, 5, True)
     assert phase.title == "filling, with claims"
     assert phase.stages["whole"].count == 5
@@ -88,10 +88,10 @@ def test_a_phase_ends_by_its_own_limit() -> None:
 def test_long_phases_tell_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "HEARTBEAT", 0.05)
     said: list[str] = []
-    place = ground(0, said)
-    place.seen.add("Pod", "ADDED", {"metadata": {"name": "p-0"}, "spec": {}, "status": {"phase": "Running"}}, 0.0)
-    place.phase("filling", PODS, 10, 0.2)
-    place.clear(0.2)
+    loader = a_loader(0, said)
+    loader.seen.add("Pod", "ADDED", {"metadata": {"name": "p-0"}, "spec": {}, "status": {"phase": "Running"}}, 0.0)
+    loader.phase("filling", PODS, 10, 0.2)
+    loader.clear(0.2)
     assert said[:2] == ["filling, with claims: 5 pods, 10 per second", "filling, with claims: 1 of 5 pods ran (0s)"]
     result = next(line for line in said[2:] if "p50" in line)
     assert result.startswith("filling, with claims: 1 of 5 pods ran, p50/p90/p99/max ")
@@ -99,15 +99,15 @@ def test_long_phases_tell_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_is_left_at_the_end_is_counted() -> None:
-    place = ground(0)
-    place.seen.add("Pod", "ADDED", {"metadata": {"name": "p", "uid": "u"}, "spec": {}}, 0.0)
-    assert place.clear(0).pods == 1
-    assert place.clear(0).claims == 0
+    loader = a_loader(0)
+    loader.seen.add("Pod", "ADDED", {"metadata": {"name": "p", "uid": "u"}, "spec": {}}, 0.0)
+    assert loader.clear(0).pods == 1
+    assert loader.clear(0).claims == 0
 
 
 def test_only_what_is_of_the_load_is_deleted() -> None:
-    place, cluster = ground(0), Cluster()
-    replace(place, kube=cluster).clear(0)  # type: ignore[arg-type]
+    loader, cluster = a_loader(0), Cluster()
+    replace(loader, kube=cluster).clear(0)  # type: ignore[arg-type]
     (pod,) = Pods("ns", "run", {}).make("p", 1, claims=False)
     ((_, _, selector),) = cluster.deleted
     assert selector in {f"{key}={value}" for key, value in pod["metadata"]["labels"].items()}

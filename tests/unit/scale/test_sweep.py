@@ -9,7 +9,7 @@ import pytest
 
 from fixtures.cluster.component_metrics import Component
 from fixtures.cluster.control_plane import with_flags
-from fixtures.scale.phase import Phase
+from fixtures.scale.loader import Phase
 from fixtures.scale.reference import Side
 from fixtures.scale.sweep import Sweep, Trial, confirm, confirming, descend, flags, plot, table
 from tests.unit.scale.conftest import a_phase, a_side

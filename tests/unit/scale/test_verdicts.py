@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from fixtures.scale import baseline, bottleneck, cost, diagnosis, thresholds
-from fixtures.scale.phase import Phase
+from fixtures.scale.loader import Phase
 from fixtures.scale.prepared import Operation, Prepared
 from fixtures.scale.reference import Reference
 from fixtures.scale.series import Queue
