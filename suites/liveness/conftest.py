@@ -8,7 +8,7 @@ import pytest
 
 from drivers.install import Instance
 from fixtures.driver.check_run import CheckRun
-from fixtures.driver.driver import installed
+from fixtures.driver.serving import installed
 from fixtures.kube.timeouts import Timeouts
 from fixtures.liveness.service import OutsideDriver
 from fixtures.options.options import Options

@@ -17,7 +17,8 @@ from drivers.saboteurs import REGISTRY
 from fixtures.check.outcomes import CheckFailed, OtherOutcome
 from fixtures.cluster.nodes.shell import DockerShell, NodeShell, NodeShellError
 from fixtures.driver.disruptions import freeze
-from fixtures.driver.driver import Driver, installed
+from fixtures.driver.driver import Driver
+from fixtures.driver.serving import installed
 from fixtures.kube import metrics
 from fixtures.kube.status import is_ready, rolled_out
 from fixtures.kube.timeouts import Timeouts

@@ -13,7 +13,6 @@ from drivers.saboteurs import REGISTRY
 from fixtures.check.outcomes import CheckFailed
 from fixtures.cluster.nodes.shell import DockerShell
 from fixtures.driver import pools
-from fixtures.driver.driver import Driver
 from fixtures.kube.timeouts import Timeouts
 from fixtures.liveness import service
 from fixtures.liveness.service import OutsideDriver, Supervision
@@ -60,7 +59,7 @@ def node(tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Pat
         monkeypatch.setattr(f"drivers.service.{name}", root / name.lower())
     monkeypatch.setattr(service, "_LOOK", 0.01)
     monkeypatch.setattr(pools, "await_complete", lambda driver: memory.done.append(f"complete {driver.name}"))
-    monkeypatch.setattr(Driver, "await_registered", lambda *_: 0.0)
+    monkeypatch.setattr(OutsideDriver, "await_registered", lambda *_: 0.0)
     memory.put({"kind": "Node", "metadata": {"name": "n"}})
     ports = [{"port": 443}]
     metadata: Object = {"name": "kubernetes", "namespace": "default"}

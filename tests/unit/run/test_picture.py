@@ -14,7 +14,8 @@ from drivers.install import Instance
 from drivers.loading import load
 from fixtures.cluster.handle import ClusterHandle
 from fixtures.driver.check_run import CheckRun
-from fixtures.driver.driver import Disturbance, Driver
+from fixtures.driver.driver import Driver
+from fixtures.driver.serving import Disturbance
 from fixtures.kube.api import Kube
 from fixtures.kube.timeouts import Timeouts
 from fixtures.recorder.facts import FACTS, Facts
