@@ -58,12 +58,12 @@ class Host:
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     made = Host()
-    engine: Any = SimpleNamespace(bin=Path("/bin"), docker=Path("/docker"), run=made.run)
+    engine: Any = SimpleNamespace(bin=Path("/bin"), client=Path("/docker"), run=made.run)
     monkeypatch.setattr(by_hand, "find_engine", lambda _: engine)
     monkeypatch.setattr(by_hand, "choose_node_image", lambda *_: IMAGE)
     monkeypatch.setattr(by_hand, "wait_until_ready", lambda *_: None)
     monkeypatch.setattr(by_hand, "_await_settled", lambda _: None)
-    monkeypatch.setattr(by_hand, "Docker", lambda _: made)
+    monkeypatch.setattr(by_hand, "DockerObjects", lambda _: made)
     monkeypatch.setattr(Kube, "from_kubeconfig", lambda *_: None)
     monkeypatch.setattr(Commands, "run", lambda _, argv, **more: made.kind(argv, **more))
     return made

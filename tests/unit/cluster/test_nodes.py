@@ -137,7 +137,7 @@ def test_a_machine_of_somebody_else_is_not_restarted(by_agent: AgentShell) -> No
 def test_a_failing_script_tells_node_code_and_output(shell: NodeShell) -> None:
     with pytest.raises(NodeShellError) as caught:
         shell.run("echo no such thing >&2; exit 3")
-    assert str(caught.value).endswith("on node-1: exit 3: no such thing")
+    assert str(caught.value).endswith("on node-1: exit code 3: no such thing")
 
 
 def test_a_script_without_end_is_an_error_of_the_shell(shell: NodeShell, monkeypatch: pytest.MonkeyPatch) -> None:

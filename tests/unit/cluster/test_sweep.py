@@ -58,7 +58,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
             return []
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(sweep, "Docker", FakeDocker)
+    monkeypatch.setattr(sweep, "DockerObjects", FakeDocker)
     monkeypatch.setattr(sweep, "KindLife", FakeLife)
     return made
 
