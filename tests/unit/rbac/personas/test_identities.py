@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import tenacity
 from kubernetes import client
 
 from drivers.install import RUN_LABEL
@@ -55,8 +54,7 @@ class Admin(Kube):
         return []
 
 
-def test_an_operator_has_a_role_of_the_clusters_and_waits_for_it(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identities._await_bound.retry, "wait", tenacity.wait_none())
+def test_an_operator_has_a_role_of_the_clusters_and_waits_for_it(stage: Stage) -> None:
     admin = Admin(2, stage.problem)
     persona = identities.account(admin, "ns", "operator", "edit", "run-1")
     assert admin.refusals == -1
