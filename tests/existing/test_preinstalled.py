@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,8 @@ from drivers.loading import load
 from fixtures.cluster.kind.config import DEVICE_LABEL
 from fixtures.kube.informer import Scope
 from fixtures.kube.namespaces import namespace_object
+from fixtures.kube.polls import poll
+from fixtures.kube.status import rolled_out
 from fixtures.kube.timeouts import Timeouts
 from fixtures.kube.waits import wait_for
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from tests.existing.conftest import ByHand, Everything, Suite
 
 Object = dict[str, Any]
+SPACE = "dra-vendor"
 HARMLESS = ("driver.deployment.placement", "driver.capacity.every-device-allocatable", "driver.unprepare.releases")
 DISTURBING = (
     *("upgrade.downtime.cleanup-delayed", "upgrade.downtime.prepared-claim-starts", "liveness.restart.hung"),
@@ -28,6 +33,7 @@ DISTURBING = (
     *("upgrade.seamless.failed-rollout", "driver.registration.registers"),
 )
 NOT_THEIRS = {"drain.uncordon.heals", "upgrade.seamless.failed-rollout"}
+LOST = "liveness.restart.socket-lost"
 ROLLED_OUT = (
     r"^(made|deleted|changed): (pods|endpoints|endpointslices|controllerrevisions)/|\.?status\."
     r"|deprecated\.daemonset\.template\.generation"
@@ -77,6 +83,68 @@ def test_a_run_that_may_disturb_it_undoes_what_it_did(
     done = suite.run(*options, vendors, f"--dra-check={','.join(DISTURBING)}", "-n3", "--dist=worksteal")
     expected = {name: "not-applicable" if name in NOT_THEIRS else "passed" for name in DISTURBING}
     assert {name: done.outcomes()[name] for name in DISTURBING} == expected
+    assert before.changes(look(), ROLLED_OUT) == []
+
+
+@pytest.fixture
+def blind(by_hand: ByHand, vendors: str) -> str:
+    """The vendor's driver with a probe that is good whatever happens to its sockets."""
+    for daemon_set in by_hand.kube.list("DaemonSet", SPACE):
+        probe = daemon_set["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]
+        numbers = {key: value for key, value in probe.items() if not isinstance(value, dict)}
+        value = numbers | {"exec": {"command": ["true"]}}
+        patch = [{"op": "replace", "path": "/spec/template/spec/containers/0/livenessProbe", "value": value}]
+        words = ("patch", "daemonset", daemon_set["metadata"]["name"], f"--namespace={SPACE}", "--type=json")
+        by_hand.kubectl(*words, f"--patch={json.dumps(patch)}")
+    limit = Timeouts()["rollout"]
+    wait_for(by_hand.kube, Scope("DaemonSet", SPACE), rolled_out, timeout=limit, what="the blind probe rolled out")
+    return vendors
+
+
+def sockets(by_hand: ByHand) -> list[str]:
+    """Sockets of the vendor's driver, and what the suite has put aside, on all nodes."""
+    find = "find /var/lib/kubelet/plugins/d-vendor.fake.dra /var/lib/kubelet/plugins_registry -type s"
+    found = [by_hand.commands.run(["docker", "exec", n, "sh", "-c", find], limit=60) for n in by_hand.nodes()]
+    return sorted(path for text in found for path in text.split())
+
+
+def disturbing(by_hand: ByHand) -> tuple[str, ...]:
+    return (
+        f"--dra-kubeconfig={by_hand.kubeconfig}",
+        f"--dra-context={by_hand.context}",
+        "--dra-allow-disruptive",
+    )
+
+
+def test_a_socket_that_it_does_not_miss_comes_back(
+    by_hand: ByHand, suite: Suite, blind: str, look: Callable[[], Everything]
+) -> None:
+    before, there = look(), sockets(by_hand)
+    others = ("driver.capacity.every-device-allocatable", "driver.registration.registers")
+    chosen = f"--dra-check={','.join((LOST, *others))}"
+    done = suite.run(*disturbing(by_hand), blind, chosen, "-n2", "--dist=worksteal")
+    assert done.report
+    outcomes = done.outcomes()
+    assert outcomes[LOST] == "failed"
+    assert {name: outcomes[name] for name in others} == dict.fromkeys(others, "passed")
+    assert done.report.leftovers == ()
+    assert sockets(by_hand) == there
+    assert before.changes(look(), ROLLED_OUT) == []
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_run_that_is_ended_meanwhile_brings_it_back(
+    by_hand: ByHand, suite: Suite, blind: str, workers: str, look: Callable[[], Everything]
+) -> None:
+    before, there = look(), sockets(by_hand)
+    process = suite.start(*disturbing(by_hand), blind, f"--dra-check={LOST}", workers)
+    assert poll(lambda: any(".aside-" in path for path in sockets(by_hand)), 120), "the socket is removed"
+    process.send_signal(signal.SIGTERM)
+    done = suite.end(process)
+    assert done.outcomes()[LOST] == "not-run"
+    assert done.report
+    assert done.report.leftovers == ()
+    assert sockets(by_hand) == there
     assert before.changes(look(), ROLLED_OUT) == []
 
 

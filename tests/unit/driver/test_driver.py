@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import time
 from dataclasses import replace
@@ -16,8 +15,10 @@ from drivers.loading import load
 from drivers.saboteurs import REGISTRY
 from fixtures.check.outcomes import CheckFailed, OtherOutcome
 from fixtures.cluster.nodes.shell import DockerShell, NodeShell, NodeShellError
+from fixtures.cluster.undoing import UndoLog
 from fixtures.driver.disruptions import freeze
 from fixtures.driver.driver import Driver
+from fixtures.driver.healing import NotHealed, at_hand, heal, served
 from fixtures.driver.serving import installed
 from fixtures.kube import metrics
 from fixtures.kube.status import is_ready, rolled_out
@@ -78,6 +79,12 @@ def signals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     sent: list[str] = []
     monkeypatch.setattr(NodeShell, "signal", lambda self, pid, name: sent.append(f"{self.node} {pid} {name}"))
     monkeypatch.setattr(NodeShell, "serving_processes", lambda _, container: [7, 8] if container == "id-node-1" else [])
+
+    def run(self: DockerShell, script: str) -> str:
+        sent.append(f"{self.node}: {script}")
+        return ""
+
+    monkeypatch.setattr(DockerShell, "run", run)
     return sent
 
 
@@ -181,7 +188,7 @@ def test_a_driver_that_was_left_stopped_comes_back_before_it_is_removed(driver: 
     driver.stop()
     memory.done.clear()
     driver.remove()
-    assert memory.done[0] == f"patch DaemonSet/{NAME}"
+    assert memory.done[:2] == [f"patch DaemonSet/{NAME}-old-kubelets", f"patch DaemonSet/{NAME}"]
     assert memory.objects == {}
 
 
@@ -190,21 +197,21 @@ def test_a_frozen_driver_thaws_before_it_is_removed(driver: Driver, signals: lis
     assert freeze(driver, "node-1")["metadata"]["name"] == f"{NAME}-node-1"
     assert signals == ["node-1 7 STOP", "node-1 8 STOP"]
     driver.remove()
-    assert sorted(signals[2:]) == ["node-1 7 CONT", "node-1 8 CONT"]
+    assert signals[2:] == [f"node-1: kill -CONT {pid} 2>/dev/null || true" for pid in (8, 7)]
     assert "SIGSTOP" in driver.disturbances[0].what
 
 
-def test_what_undid_itself_does_not_keep_a_driver_from_being_removed(
+def test_what_cannot_be_undone_does_not_keep_a_driver_from_being_removed(
     driver: Driver, memory: Memory, signals: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver.install()
     freeze(driver, "node-1")
     assert signals
 
-    def gone(self: NodeShell, _pid: int, _name: str) -> None:
-        raise NodeShellError(f"no such process on {self.node}")
+    def gone(self: NodeShell, _script: str) -> str:
+        raise NodeShellError(f"{self.node} is not there any more")
 
-    monkeypatch.setattr(NodeShell, "signal", gone)
+    monkeypatch.setattr(DockerShell, "run", gone)
     driver.remove()
     assert memory.objects == {}
 
@@ -263,15 +270,14 @@ def theirs(driver: Driver, memory: Memory) -> Driver:
     memory.drop("DaemonSet", f"{NAME}-old-kubelets", SPACE)
     instance = replace(driver.instance, id="9f9f9f", manifest=manifest.model_copy(update=fixed))
     memory.done.clear()
-    return replace(driver, instance=instance, _objects=[], undo=contextlib.ExitStack())
+    return replace(driver, instance=instance, _objects=[], undo=UndoLog(), disturbed=set())
 
 
 def test_a_preinstalled_driver_is_used_as_it_is(theirs: Driver, memory: Memory) -> None:
     before = copy.deepcopy(memory.objects)
-    theirs.install()
-    assert (theirs.home, theirs.namespace) == (SPACE, "dra-9f9f9f")
-    assert names(theirs.pods()) == [f"{NAME}-node-1", f"{NAME}-node-2"]
-    theirs.remove()
+    with at_hand(theirs):
+        assert (theirs.home, theirs.namespace) == (SPACE, "dra-9f9f9f")
+        assert names(theirs.pods()) == [f"{NAME}-node-1", f"{NAME}-node-2"]
     assert memory.objects == before
     assert memory.done == []
 
@@ -280,8 +286,8 @@ def test_the_workload_of_others_outlives_a_check(theirs: Driver, memory: Memory)
     memory.put(pod("somebody-elses"))
     mine = pod("workload")
     mine["metadata"]["namespace"] = theirs.namespace
-    memory.put(mine)
-    theirs.remove()
+    with at_hand(theirs):
+        memory.put(mine)
     assert memory.done == ["delete Pod/workload in 1 s"]
 
 
@@ -291,11 +297,50 @@ def test_a_preinstalled_driver_is_started_anew_and_then_as_it_was(theirs: Driver
         return {**found, "metadata": {k: v for k, v in found["metadata"].items() if v or k != "annotations"}}
 
     before = template()
-    theirs.change_to(theirs.instance.upgraded())
-    assert "dra-conformance/rollout" in template()["metadata"]["annotations"]
-    theirs.leave()
-    theirs.remove()
+    with at_hand(theirs):
+        theirs.change_to(theirs.instance.upgraded())
+        assert "dra-conformance/rollout" in template()["metadata"]["annotations"]
+        theirs.leave()
     assert template() == before
+
+
+def test_a_preinstalled_driver_that_does_not_heal_is_started_anew(
+    theirs: Driver, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs.timeouts = Timeouts(1, {"driver_up": 0.1})
+
+    def registered(_kube: object, node: str, name: str) -> list[str]:
+        anew = f"delete Pod/{NAME}-node-2" in " ".join(memory.done)
+        return [f"{node}/{name}"] if node == "node-1" or anew else []
+
+    with at_hand(theirs):
+        monkeypatch.setattr(metrics, "registered_sockets", registered)
+    assert [line for line in memory.done if "node-1" in line] == []
+    assert "started anew" in theirs.disturbances[-1].what
+
+
+def test_what_not_even_that_mends_is_told_with_the_remedy(theirs: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs.timeouts = Timeouts(1, {"driver_up": 0.1})
+    with pytest.raises(NotHealed) as told, at_hand(theirs):
+        monkeypatch.setattr(metrics, "registered_sockets", lambda *_: [])
+    assert f"{theirs.name} on node-1: it is not registered with the kubelet" in str(told.value)
+    assert str(told.value).endswith(f"mend it: kubectl rollout restart daemonset/{NAME} --namespace {SPACE}")
+
+
+def test_devices_that_are_gone_and_sockets_that_are_lost_are_differences(
+    theirs: Driver, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs.timeouts = Timeouts(1, {"driver_up": 0.1})
+    monkeypatch.setattr(DockerShell, "sockets", lambda *_: [])
+    monkeypatch.setattr(DockerShell, "run", lambda *_: "")
+    before = served(theirs)
+    theirs.disturbed.add(("node-1", "service"))
+    before["node-2"].add(("node-2", "device-7"))
+    assert memory.objects
+    with pytest.raises(NotHealed) as told:
+        heal(theirs, before)
+    assert "node-1: it has no service socket" in str(told.value)
+    assert "node-2: 1 of its devices are in no slice, such as node-2/device-7" in str(told.value)
 
 
 def test_a_preinstalled_driver_is_given_no_other_version(theirs: Driver) -> None:

@@ -84,12 +84,27 @@ def test_sockets_are_told_apart_by_where_they_lie(driver: Driver, kind: SocketKi
 
 
 @KINDS
-def test_removed_sockets_are_gone_for_good(driver: Driver, kind: SocketKind, count: int) -> None:
-    assert count
+def test_removed_sockets_are_gone_until_that_is_undone(driver: Driver, kind: SocketKind, count: int) -> None:
+    paths = sockets(driver, "n", kind)
     remove_socket(driver, "n", kind)
     assert sockets(driver, "n", kind) == []
     with pytest.raises(CheckFailed, match="there is none"):
         remove_socket(driver, "n", kind)
+    assert driver.undo.undo(driver.kube, driver.shells) == []
+    assert [answers(path) for path in paths] == [True] * count
+
+
+@KINDS
+def test_a_socket_that_the_driver_made_anew_stays_when_the_removal_is_undone(
+    driver: Driver, kind: SocketKind, count: int
+) -> None:
+    paths = sockets(driver, "n", kind)
+    remove_socket(driver, "n", kind)
+    for path in paths:
+        path.touch()
+    assert driver.undo.undo(driver.kube, driver.shells) == []
+    assert [path.is_socket() for path in paths] == [False] * count
+    assert not list(paths[0].parent.glob(".*"))
 
 
 @KINDS

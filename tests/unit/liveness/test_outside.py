@@ -195,5 +195,5 @@ def test_a_service_that_hangs_goes_on_when_all_is_undone(driver: OutsideDriver, 
     driver.install()
     driver.hang()
     assert told(node)[-1] == f"kill --signal STOP {UNIT}"
-    driver.undo.close()
+    assert driver.undo.undo(driver.kube, driver.shells) == []
     assert told(node)[-1] == f"kill --signal CONT {UNIT}"
