@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +38,7 @@ def test_the_last_is_undone_first_and_nothing_stays_written(tmp_path: Path, memo
     for script in "abc":
         log.add(OnNode("n", script))
         assert left_in(tmp_path)
-    assert log.undo(memory, SHELLS, down_to=2) == []
+    assert log.undo(memory, SHELLS, log.on("n")[2:]) == []
     assert log.undo(memory, SHELLS) == []
     assert ran == ["c", "b", "a"]
     assert not left_in(tmp_path)
@@ -64,7 +66,26 @@ def test_what_cannot_be_undone_stays_written_and_is_told_with_the_remedy(tmp_pat
         log.add(OnNode("n", script))
     (told,) = log.undo(memory, SHELLS)
     assert told == "not undone: on n: fails (no such process)"
-    assert len(UndoLog.read(tmp_path / "undo" / "1a2b3c.json")) == len(log) == 1
+    assert UndoLog.read(tmp_path / "undo" / "1a2b3c.json").on("n") == log.on("n") == [OnNode("n", "fails")]
+
+
+def test_threads_undo_each_what_is_on_their_node(tmp_path: Path, memory: Memory, ran: list[str]) -> None:
+    log, both = undo_log(tmp_path, "1a2b3c"), threading.Barrier(2)
+    shells: Any = {node: DockerShell(node, Path("docker")) for node in "ab"}
+
+    def disturb(node: str) -> list[str]:
+        told = []
+        for number in range(50):
+            before = len(log.on(node))
+            log.add(OnNode(node, f"{node}{number}"))
+            both.wait(10)
+            told += log.undo(memory, shells, log.on(node)[before:])
+        return told
+
+    with ThreadPoolExecutor(2) as together:
+        assert list(together.map(disturb, "ab")) == [[], []]
+    assert sorted(ran) == sorted(f"{node}{number}" for node in "ab" for number in range(50))
+    assert not left_in(tmp_path)
 
 
 def test_the_remedy_for_an_object_is_a_command() -> None:
