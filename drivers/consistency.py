@@ -4,51 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drivers.manifest import DriverManifest
+from drivers.manifest import DriverManifest, varies
 
 Location = list[str | int]
-_PARTS = ("id", "namespace", "prefix")
+_NEEDS = {"fake": "files", "manifest": "files", "helm": "chart", "kustomize": "directory"}
+_WHAT = {"files": "the templates", "chart": "the Helm chart", "directory": "the directory of the kustomization"}
+_ALLOWS = {
+    "fake": {"files", "code"},
+    "manifest": {"files", "code"},
+    "helm": {"chart", "values", "set", "release", "files"},
+    "kustomize": {"directory", "files"},
+    "preinstalled": set[str](),
+}
 
 
 def contradictions(manifest: DriverManifest) -> Iterator[tuple[Location, str]]:
     """Each contradiction: where it stands, and what is wrong, with the key in backticks."""
-    if manifest.preinstalled:
-        yield from _of_preinstalled(manifest)
-    else:
-        yield from _of_installed(manifest)
+    yield from _of_the_package(manifest)
+    served = list(manifest.workload.containers.values())
+    if manifest.name not in served and "{name}" not in served:
+        text = f"no container serves {manifest.name}: {', '.join(served)}"
+        yield ["workload", "containers"], f"`workload.containers`: {text}"
+    if manifest.preinstalled and varies(manifest.name):
+        yield ["name"], f"`name`: {manifest.name!r} varies, yet the names of a preinstalled driver are fixed"
+    elif manifest.shared:
+        yield from _of_fixed_names(manifest)
+    elif manifest.workload.namespace is not None:
+        yield ["workload", "namespace"], "`workload.namespace`: each check installs the driver into one of its own"
 
 
-def _of_preinstalled(manifest: DriverManifest) -> Iterator[tuple[Location, str]]:
-    install, workload = manifest.install, manifest.workload
-    if install.files:
-        yield ["install", "files"], "`install.files`: a preinstalled driver is there already, nothing is installed"
-    if install.code:
-        yield ["install", "code"], "`install.code`: a preinstalled driver is there already, nothing is installed"
-    if manifest.upgrade:
+def _of_the_package(manifest: DriverManifest) -> Iterator[tuple[Location, str]]:
+    install, upgrade = manifest.install, manifest.upgrade
+    kind = install.kind
+    for key in sorted(install.model_fields_set - _ALLOWS[kind] - {"kind"}):
+        why = "that is there already: nothing is installed" if manifest.preinstalled else f"of kind {kind} has none"
+        yield ["install", key], f"`install.{key}`: a driver {why}"
+    needed = _NEEDS.get(kind)
+    if needed and not getattr(install, needed):
+        yield ["install", needed], f"missing key `install.{needed}`: {_WHAT[needed]} of a driver of kind {kind}"
+    if upgrade and manifest.preinstalled:
         yield ["upgrade"], "`upgrade`: a preinstalled driver is rolled out in its own version again, it has no other"
+    elif upgrade:
+        for key in sorted(upgrade.model_fields_set - _ALLOWS[kind] - {"version", "image"}):
+            yield ["upgrade", key], f"`upgrade.{key}`: a driver of kind {kind} has none"
+        if upgrade.version == manifest.implementation.version:
+            yield ["upgrade", "version"], f"`upgrade.version`: {upgrade.version} is the version that is installed first"
+
+
+def _of_fixed_names(manifest: DriverManifest) -> Iterator[tuple[Location, str]]:
+    workload = manifest.workload
     if workload.namespace is None:
-        yield ["workload"], "missing key `workload.namespace`: that of the preinstalled driver's pods"
-    names: list[tuple[Location, str]] = [(["name"], manifest.name), (["deviceClass"], manifest.device_class)]
+        yield ["workload"], "missing key `workload.namespace`: that of the driver's pods, since its name is fixed"
+    names: list[tuple[Location, str]] = [(["claim", "deviceClassName"], manifest.claim.device_class_name)]
     names += [(["workload", "daemonSets", index], name) for index, name in enumerate(workload.daemon_sets)]
+    names += [(["workload", "deployments", index], name) for index, name in enumerate(workload.deployments)]
     names += [(["workload", "serviceAccount"], workload.service_account)]
     names += [(["workload", "namespace"], workload.namespace or "")]
+    names += [(["install", "release"], manifest.install.release or "")]
+    names += [(["install", "set", key], text) for key, text in manifest.install.set.items() if isinstance(text, str)]
     for location, text in names:
-        if _varies(text):
+        if varies(text):
             shown = ".".join(map(str, location))
-            yield location, f"`{shown}`: {text!r} varies, yet the names of a preinstalled driver are fixed"
-
-
-def _of_installed(manifest: DriverManifest) -> Iterator[tuple[Location, str]]:
-    if not manifest.install.files:
-        kind = manifest.install.kind
-        yield ["install", "files"], f"missing key `install.files`: the templates of a driver of kind {kind}"
-    if manifest.workload.namespace is not None:
-        yield ["workload", "namespace"], "`workload.namespace`: each check installs the driver into one of its own"
-    if not _varies(manifest.name):
-        text = f"{manifest.name!r} lacks {{id}}: each check installs the driver under a name of its own"
-        yield ["name"], f"`name`: {text}"
-
-
-def _varies(text: str) -> bool:
-    """Whether a name is another one for each instance."""
-    return len({text.format(**dict.fromkeys(_PARTS, value), name="") for value in "ab"}) > 1
+            yield location, f"`{shown}`: {text!r} varies, yet the name of the driver is fixed: {manifest.name}"

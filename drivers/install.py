@@ -13,8 +13,9 @@ from typing import Any
 import yaml
 from jinja2 import Environment, StrictUndefined
 
-from drivers.images import mirror
+from drivers.images import containers, mirror
 from drivers.manifest import DriverManifest
+from drivers.packages import kustomized, templated
 
 Object = dict[str, Any]
 Overlay = Callable[[list[Object]], list[Object]]
@@ -27,8 +28,8 @@ RUN_LABEL = "dra-conformance/run"
 class Instance:
     """One installation of a driver; everything that exists twice in the world derives from `id`.
 
-    Of a preinstalled driver there is one: what derives from `id` is just the check's namespace. `registry` is where all
-    images are taken from; empty: each from its own.
+    Of a driver whose name is fixed there is one: what derives from `id` is just the check's namespace. `registry` is
+    where all images are taken from; empty: each from its own. `kubernetes` is the version that charts are told.
     """
 
     manifest: DriverManifest
@@ -40,6 +41,7 @@ class Instance:
     seamless: bool = True
     image: str = PYTHON_IMAGE
     registry: str = ""
+    kubernetes: str = ""
     names: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -55,7 +57,7 @@ class Instance:
 
     @property
     def namespace(self) -> str:
-        """Namespace of the workload that uses the driver, and of the driver's pods unless it is preinstalled."""
+        """Namespace of the workload that uses the driver, and of the driver's pods unless its name is fixed."""
         return self.names["namespace"]
 
     @property
@@ -74,14 +76,19 @@ class Instance:
         return self.manifest.workload.service_account.format(**self.names)
 
     @property
+    def drivers(self) -> dict[str, str]:
+        """Names of all drivers of the package, by the container that serves them."""
+        return {key: name.format(**self.names) for key, name in self.manifest.workload.containers.items()}
+
+    @property
     def container(self) -> str:
-        """The container that serves the DRA socket."""
-        return self.manifest.workload.container
+        """The container that serves this driver's DRA socket."""
+        return next(container for container, name in self.drivers.items() if name == self.name)
 
     @property
     def device_class(self) -> str:
         """Name of the DeviceClass that selects this driver's devices."""
-        return self.manifest.device_class.format(**self.names)
+        return self.manifest.claim.device_class_name.format(**self.names)
 
     def upgraded(self) -> Instance:
         """The same installation at the manifest's other version; without one, this version again."""
@@ -92,20 +99,41 @@ def render(instance: Instance, overlay: Overlay | None = None) -> list[Object]:
     """All objects of an instance, namespace excluded, in the order in which they are to be created.
 
     An overlay changes them first; then each gets its images from the registry and the label of the run.
+
+    Raises:
+        PackageError: a chart or kustomization does not render.
     """
-    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
-    objects: list[Object] = []
-    if instance.manifest.install.code:
-        objects.append(_code(instance, instance.manifest.install.code))
-    for file in instance.manifest.install.files:
-        text = environment.from_string(file.read_text()).render(variables(instance))
-        objects.extend(document for document in yaml.safe_load_all(text) if document)
+    objects = _packaged(instance)
     if overlay:
         objects = overlay(objects)
     mirror(objects, instance.registry)
     for item in objects:
         item["metadata"].setdefault("labels", {})[RUN_LABEL] = instance.run
     return objects
+
+
+def _packaged(instance: Instance) -> list[Object]:
+    """The objects as their makers have them."""
+    manifest, package = instance.manifest, instance.manifest.package(instance.version)
+    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+    texts = [environment.from_string(file.read_text()).render(variables(instance)) for file in package.files]
+    if package.chart:
+        values = {key: _filled(value, instance) for key, value in package.set.items()}
+        release = (manifest.install.release or ("driver" if manifest.shared else "{prefix}")).format(**instance.names)
+        texts.append(templated(package, release, instance.home, values, instance.kubernetes))
+    if package.directory:
+        texts.append(kustomized(package.directory))
+    objects = [_code(instance, manifest.install.code)] if manifest.install.code else []
+    objects += [document for text in texts for document in yaml.safe_load_all(text) if document]
+    if manifest.upgrade and manifest.upgrade.image and instance.version == manifest.upgrade.version:
+        for container in containers(objects):
+            if container["name"] in instance.drivers:
+                container["image"] = manifest.upgrade.image
+    return objects
+
+
+def _filled(value: str | int | bool, instance: Instance) -> str:
+    return value.format(**instance.names) if isinstance(value, str) else str(value).lower()
 
 
 def variables(instance: Instance) -> dict[str, Any]:

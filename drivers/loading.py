@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 from drivers.consistency import contradictions
-from drivers.manifest import DriverManifest, Feature, Install
+from drivers.manifest import DriverManifest, Feature, Package
 
 CATALOG = Path(__file__).parent / "catalog"
 
@@ -60,21 +60,47 @@ def load(reference: str) -> DriverManifest:
     wrong = [f"{path}:{_line(node, location)}: {text}" for location, text in contradictions(manifest)]
     if wrong:
         raise ManifestError("\n".join(wrong))
-    return manifest.model_copy(update={"install": _absolute(manifest.install, path, node)})
+    return _absolute(manifest, path, node)
 
 
-def _absolute(install: Install, path: Path, root: yaml.Node | None) -> Install:
-    files = [(path.parent / file).resolve() for file in install.files]
-    code = (path.parent / install.code).resolve() if install.code else None
-    named: list[tuple[Path, list[str | int]]] = [(f, ["install", "files", i]) for i, f in enumerate(files)]
-    if code:
-        named.append((code, ["install", "code"]))
-    for file, location in named:
+def _absolute(manifest: DriverManifest, path: Path, root: yaml.Node | None) -> DriverManifest:
+    """The manifest with absolute paths, each of which is there."""
+
+    def place(text: str | Path, *location: str | int) -> Path:
+        file = (path.parent / text).resolve()
         if not file.exists():
-            raise ManifestError(f"{path}:{_line(root, location)}: `{_place(location)}`: {file} does not exist")
-    for file in files:
-        _check_template(file)
-    return install.model_copy(update={"files": tuple(files), "code": code})
+            where = list(location)
+            raise ManifestError(f"{path}:{_line(root, where)}: `{_place(where)}`: {file} does not exist")
+        return file
+
+    def places(package: Package, key: str) -> Package:
+        found: dict[str, object] = {
+            name: tuple(place(file, key, name, i) for i, file in enumerate(getattr(package, name)))
+            for name in ("files", "values")
+        }
+        if package.directory:
+            found["directory"] = place(package.directory, key, "directory")
+        if package.chart and not package.chart.startswith("oci://"):
+            found["chart"] = str(place(package.chart, key, "chart"))
+        return package.model_copy(update={name: found[name] for name in found.keys() & package.model_fields_set})
+
+    install = places(manifest.install, "install")
+    if manifest.install.code:
+        install = install.model_copy(update={"code": place(manifest.install.code, "install", "code")})
+    found: dict[str, object] = {"install": install}
+    if manifest.upgrade:
+        found["upgrade"] = places(manifest.upgrade, "upgrade")
+    if manifest.node_setup:
+        found["node_setup"] = place(manifest.node_setup, "nodeSetup")
+    archives = [str((path.parent / image).resolve()) for image in manifest.images]
+    found["images"] = tuple(
+        archive if Path(archive).is_file() else image for image, archive in zip(manifest.images, archives, strict=True)
+    )
+    loaded = manifest.model_copy(update=found)
+    for package in filter(None, (loaded.install, loaded.upgrade)):
+        for file in package.files:
+            _check_template(file)
+    return loaded
 
 
 def _check_template(file: Path) -> None:

@@ -128,8 +128,9 @@ def test_a_cluster_without_a_node_for_the_driver_is_told_how_to_choose_some(
         "name: gpu.example.com\n"
         "implementation: {organization: Example, project: gpu, version: '1', url: https://example.com}\n"
         "install: {kind: preinstalled}\n"
-        "workload: {namespace: gpu, daemonSets: [plugin], serviceAccount: plugin, container: driver}\n"
-        "deviceClass: gpu.example.com\n"
+        "workload: {namespace: gpu, daemonSets: [plugin], serviceAccount: plugin, "
+        "containers: {plugin: gpu.example.com}}\n"
+        "claim: {deviceClassName: gpu.example.com}\n"
         "proof: {env: X_.*, value: '{device}'}\n"
         "nodeSelector: {no-such-label: 'true'}\n"
     )

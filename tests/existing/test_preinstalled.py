@@ -55,8 +55,8 @@ def vendors(by_hand: ByHand, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     content = yaml.safe_load(Path("drivers/catalog/fake.yaml").read_text()) | {
         "name": instance.name,
         "install": {"kind": "preinstalled"},
-        "workload": {"namespace": instance.namespace, "container": "driver", **names},
-        "deviceClass": instance.device_class,
+        "workload": {"namespace": instance.namespace, "containers": {"driver": instance.name}, **names},
+        "claim": {"deviceClassName": instance.device_class},
     }
     del content["upgrade"]
     file = tmp_path_factory.mktemp("vendor") / "driver.yaml"

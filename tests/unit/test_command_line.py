@@ -31,7 +31,7 @@ WRONG = {
     "practice": ("--dra-practice=drian", "--dra-practice: unknown 'drian'; did you mean 'drain'?"),
     "check": ("--dra-check=rbac.operator.manage-claims", "did you mean 'rbac.operator.manages-claims'?"),
     "saboteur": ("--dra-saboteur=keeps-dci", "--dra-saboteur: unknown 'keeps-dci'; did you mean 'keeps-cdi'?"),
-    "manifest": ("--dra-driver={bad}", "{bad}:16: unknown key `deviceClas` (did you mean `deviceClass`?)"),
+    "manifest": ("--dra-driver={bad}", "{bad}:16: unknown key `clam` (did you mean `claim`?)"),
 }
 
 
@@ -51,9 +51,9 @@ def run_suites(tmp_path: Path, *arguments: str, **environment: str) -> subproces
 
 def test_a_wrong_option_ends_the_run_at_once_with_exit_code_2(tmp_path: Path) -> None:
     bad = tmp_path / "bad.yaml"
-    lines = (ROOT / "drivers/catalog/kubernetes-pydra.yaml").read_text().replace("deviceClass", "deviceClas")
+    lines = (ROOT / "drivers/catalog/kubernetes-pydra.yaml").read_text().replace("claim:", "clam:")
     bad.write_text(lines)
-    line = next(n for n, text in enumerate(lines.splitlines(), 1) if text.startswith("deviceClas"))
+    line = next(n for n, text in enumerate(lines.splitlines(), 1) if text.startswith("clam"))
 
     def attempt(option: str) -> subprocess.CompletedProcess[str]:
         return run_suites(tmp_path, option.format(bad=bad), PATH="")

@@ -24,8 +24,8 @@ install:
 workload:
   daemonSets: ["{prefix}"]
   serviceAccount: "{prefix}"
-  container: driver
-deviceClass: "{name}"
+  containers: {driver: "{name}"}
+claim: {deviceClassName: "{name}"}
 proof:
   env: X_.*
   value: "{driver}/{pool}/{device}"
@@ -49,8 +49,8 @@ workload:
   namespace: gpu-driver
   daemonSets: [plugin]
   serviceAccount: plugin
-  container: driver
-deviceClass: gpu.example.com
+  containers: {driver: gpu.example.com}
+claim: {deviceClassName: gpu.example.com}
 proof:
   env: X_.*
   value: "{driver}/{pool}/{device}"
@@ -98,13 +98,21 @@ def test_the_catalog_has_the_fake_driver_and_a_stranger() -> None:
 @pytest.mark.parametrize(
     ("was", "becomes", "line", "says"),
     [
-        ("deviceClass:", "deviceClas:", 16, "unknown key `deviceClas` (did you mean `deviceClass`?); known"),
-        ("deviceClass:", "device_class:", 16, "unknown key `device_class` (did you mean `deviceClass`?)"),
+        ("claim:", "clam:", 16, "unknown key `clam` (did you mean `claim`?); known"),
+        ("deviceClassName:", "device_class_name:", 16, "unknown key `claim.device_class_name` (did you mean `device"),
         ("  env:", "  envv:", 18, "unknown key `proof.envv` (did you mean `env`?); known keys: env, value"),
         ("  files:", "  file:", 11, "unknown key `install.file` (did you mean `files`?)"),
         ("kind: Driver", "knd: Driver", 2, "unknown key `knd` (did you mean `kind`?)"),
-        ('deviceClass: "{name}"\n', "", 1, "missing key `deviceClass`"),
-        ("  container: driver\n", "", 12, "missing key `workload.container`"),
+        ('claim: {deviceClassName: "{name}"}\n', "", 1, "missing key `claim`"),
+        ('  containers: {driver: "{name}"}\n', "", 12, "missing key `workload.containers`"),
+        ('{driver: "{name}"}', "{driver: other}", 15, "`workload.containers`: no container serves x-{id}."),
+        (
+            "features:",
+            'upgrade: {version: "1"}\nfeatures:',
+            20,
+            "`upgrade.version`: 1 is the version that is",
+        ),
+        ("  files:", "  chart: .\n  files:", 11, "`install.chart`: a driver of kind manifest has none"),
         ("features:", "upgrade: {versio: 2}\nfeatures:", 20, "unknown key `upgrade.versio` (did you mean `version`?)"),
         ("features:", "metrics: {}\nfeatures:", 20, "missing key `metrics.port`"),
         (
@@ -115,7 +123,7 @@ def test_the_catalog_has_the_fake_driver_and_a_stranger() -> None:
         ),
         ("supported\n", "maybe\n", 21, "`features.rolling-update`: Input should be 'supported'"),
         ("v1alpha1", "v2", 1, "`apiVersion`: Input should be 'dra.conformance/v1alpha1'"),
-        ("kind: manifest", "kind: helmet", 10, "`install.kind`: Input should be 'fake', 'manifest' or 'preinstalled'"),
+        ("kind: manifest", "kind: helmet", 10, "`install.kind`: Input should be 'fake', 'manifest', 'helm', "),
         ("[driver.yaml.j2]", "[]", 11, "missing key `install.files`: the templates of a driver of kind manifest"),
         ("  files: [driver.yaml.j2]\n", "", 9, "missing key `install.files`: the templates"),
         (
@@ -128,9 +136,14 @@ def test_the_catalog_has_the_fake_driver_and_a_stranger() -> None:
         ("[driver.yaml.j2]", "[driver.yaml.j2]\n  code: ../nosuch", 12, "`install.code`: "),
         ("x-{id}", "x-{ident}", 3, "`name`: 'x-{ident}.example.dra' has a placeholder that is none of {id}"),
         ("x-{id}", "x-{id", 3, "`name`: "),
-        ("x-{id}", "x", 3, "`name`: 'x.example.dra' lacks {id}: each check installs the driver under a name of its"),
-        ("x-{id}", "x-{{id}}", 3, "`name`: 'x-{{id}}.example.dra' lacks {id}"),
-        ('"{name}"', '"{nam}"', 16, "`deviceClass`: "),
+        ("x-{id}", "x", 12, "missing key `workload.namespace`: that of the driver's pods, since its name is fixed"),
+        (
+            "x-{id}",
+            "x-{{id}}",
+            13,
+            "`workload.daemonSets.0`: '{prefix}' varies, yet the name of",
+        ),
+        ('Name: "{name}"', 'Name: "{nam}"', 16, "`claim.deviceClassName`: "),
         ("{device}", "{devices}", 19, "`proof.value`: "),
         ("X_.*", "X_(", 18, "`proof.env`: 'X_(' is not a regular expression"),
         ("features:", "devicesPerNode: many\nfeatures:", 20, "`devicesPerNode`: "),
@@ -153,12 +166,17 @@ def test_a_wrong_key_or_value_is_shown_in_its_place(place: Path, was: str, becom
             "  namespace: gpu-driver\n",
             "",
             11,
-            "missing key `workload.namespace`: that of the preinstalled driver's pods",
+            "missing key `workload.namespace`: that of the driver's pods, since its name is fixed",
         ),
         ("  namespace:", "  namespce:", 12, "unknown key `workload.namespce` (did you mean `namespace`?)"),
-        ("preinstalled", "preinstalled\n  files: [driver.yaml.j2]", 11, "`install.files`: a preinstalled driver is"),
-        ("preinstalled", "preinstalled\n  code: .", 11, "`install.code`: a preinstalled driver is there already"),
-        ("deviceClass:", "upgrade: {version: 2}\ndeviceClass:", 16, "`upgrade`: a preinstalled driver is rolled out"),
+        (
+            "preinstalled",
+            "preinstalled\n  files: [driver.yaml.j2]",
+            11,
+            "`install.files`: a driver that is",
+        ),
+        ("preinstalled", "preinstalled\n  code: .", 11, "`install.code`: a driver that is there already"),
+        ("claim:", "upgrade: {version: 2}\nclaim:", 16, "`upgrade`: a preinstalled driver is rolled out"),
         ("name: gpu.", "name: gpu-{id}.", 3, "`name`: 'gpu-{id}.example.com' varies, yet the names of a preinstalled"),
         ("[plugin]", '["{prefix}"]', 13, "`workload.daemonSets.0`: '{prefix}' varies"),
         ("namespace: gpu", "namespace: x-{namespace}", 12, "`workload.namespace`: 'x-{namespace}-driver' varies"),
@@ -173,7 +191,7 @@ def test_of_a_preinstalled_driver_everything_is_fixed(
 
 
 def test_a_preinstalled_driver_lives_in_a_namespace_of_its_own(place: Path) -> None:
-    place.write_text(THERE.replace("deviceClass: gpu.example.com", 'deviceClass: "{name}"'))
+    place.write_text(THERE.replace("deviceClassName: gpu.example.com", 'deviceClassName: "{name}"'))
     manifest = load(str(place))
     assert manifest.preinstalled
     assert not load("fake").preinstalled

@@ -23,8 +23,8 @@ kind: DriverUnderTest
 name: gpu.example.com
 implementation: {organization: Example, project: gpu, version: "1", url: https://example.com}
 install: {kind: preinstalled}
-workload: {namespace: gpu-driver, daemonSets: [plugin], serviceAccount: plugin, container: driver}
-deviceClass: gpu.example.com
+workload: {namespace: gpu-driver, daemonSets: [plugin], serviceAccount: plugin, containers: {driver: gpu.example.com}}
+claim: {deviceClassName: gpu.example.com}
 proof: {env: X_.*, value: "{device}"}
 """
 
@@ -156,9 +156,9 @@ def test_a_wrong_value_is_answered_with_the_nearest_right_one(option: str, value
 
 def test_a_wrong_manifest_is_shown_where_it_is_wrong(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
-    file.write_text(MANIFEST.read_text().replace("deviceClass", "deviceClas"))
+    file.write_text(MANIFEST.read_text().replace("deviceClassName", "deviceClasName"))
     assert f"--dra-driver: {file}:" in (said := refusal(driver=str(file)))
-    assert "unknown key `deviceClas` (did you mean `deviceClass`?)" in said
+    assert "unknown key `claim.deviceClasName` (did you mean `deviceClassName`?)" in said
 
 
 def test_a_timeout_that_nobody_uses_is_refused(tmp_path: Path) -> None:
