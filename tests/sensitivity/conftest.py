@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from drivers.loading import load
 from fixtures.check.collected import FILE
 from fixtures.cluster.errors import ClusterError
 from fixtures.cluster.interruption import interrupt_once, work_undisturbed
@@ -32,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def session_clusters(say: Say) -> Clusters:
     """The clusters of this session, also in its workers."""
     settings = ClusterSettings(DEFAULTS["kubernetes"], DEFAULTS["node-image"])
-    return kind_clusters(Path(os.environ[SESSION_VARIABLE]), settings, say)
+    return kind_clusters(Path(os.environ[SESSION_VARIABLE]), settings, load("fake"), say)
 
 
 class Cluster:

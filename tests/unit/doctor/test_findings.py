@@ -13,6 +13,7 @@ import urllib3.exceptions
 
 from drivers.install import RUN_LABEL
 from drivers.loading import load
+from drivers.manifest import Claim
 from fixtures import doctor
 from fixtures.check.collected import checks
 from fixtures.cluster import component_metrics
@@ -254,7 +255,12 @@ def test_a_preinstalled_driver_must_be_there(memory: Memory) -> None:
     fake = load("fake")
     install = fake.install.model_copy(update={"kind": "preinstalled", "files": ()})
     workload = fake.workload.model_copy(update={"namespace": "gpu", "daemon_sets": ("plugin",)})
-    names = {"install": install, "workload": workload, "name": "gpu.example.com", "device_class": "gpu"}
+    names = {
+        "install": install,
+        "workload": workload,
+        "name": "gpu.example.com",
+        "claim": Claim.model_validate({"deviceClassName": "gpu"}),
+    }
     chosen = replace(options(), driver=fake.model_copy(update=names))
 
     def says() -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +45,7 @@ def run_daemon_sets(memory: Memory) -> None:
         for node in NODES:
             if ("Pod", SPACE, f"{name}-{node}") in memory.objects and node not in wanted:
                 memory.drop("Pod", f"{name}-{node}", SPACE)
-        stamp = item["spec"]["template"]["metadata"].get("annotations", {}).get("dra-conformance/rollout", "")
+        stamp = json.dumps(item["spec"]["template"])
         for node in wanted:
             running = memory.objects.get(("Pod", SPACE, f"{name}-{node}"))
             if running and running["metadata"]["annotations"] != {"stamp": stamp}:
@@ -166,10 +167,19 @@ def test_a_rollout_changes_the_daemon_set_and_nothing_else(driver: Driver, memor
     template = driver.daemon_sets()[0]["spec"]["template"]
     versions = [e["value"] for e in template["spec"]["containers"][0]["env"] if e["name"] == "DRIVER_VERSION"]
     assert versions == ["2.0.0"]
-    assert template["metadata"]["annotations"].keys() == {"dra-conformance/rollout"}, (
-        "rolled out even if it is the same"
-    )
     assert [d.what for d in driver.disturbances] == ["rollout to 2.0.0 begins", "rollout complete"]
+
+
+def test_a_rollout_to_the_same_version_starts_it_anew(driver: Driver, memory: Memory) -> None:
+    driver.install()
+    memory.done.clear()
+    driver.change_to(driver.instance)
+    assert memory.done == [f"apply DaemonSet/{NAME}", f"apply DaemonSet/{NAME}-old-kubelets"]
+    for item in driver.daemon_sets():
+        assert item["spec"]["template"]["metadata"]["annotations"].keys() == {"dra-conformance/rollout"}
+    memory.done.clear()
+    driver.change_to(driver.instance)
+    assert len(memory.done) == 2, "once more"
 
 
 def test_a_stopped_driver_is_nowhere_until_it_is_started(driver: Driver) -> None:
@@ -275,7 +285,7 @@ def theirs(driver: Driver, memory: Memory) -> Driver:
 
 def test_a_preinstalled_driver_is_used_as_it_is(theirs: Driver, memory: Memory) -> None:
     before = copy.deepcopy(memory.objects)
-    with at_hand(theirs):
+    with at_hand(theirs, Path()):
         assert (theirs.home, theirs.namespace) == (SPACE, "dra-9f9f9f")
         assert names(theirs.pods()) == [f"{NAME}-node-1", f"{NAME}-node-2"]
     assert memory.objects == before
@@ -286,7 +296,7 @@ def test_the_workload_of_others_outlives_a_check(theirs: Driver, memory: Memory)
     memory.put(pod("somebody-elses"))
     mine = pod("workload")
     mine["metadata"]["namespace"] = theirs.namespace
-    with at_hand(theirs):
+    with at_hand(theirs, Path()):
         memory.put(mine)
     assert memory.done == ["delete Pod/workload in 1 s"]
 
@@ -297,7 +307,7 @@ def test_a_preinstalled_driver_is_started_anew_and_then_as_it_was(theirs: Driver
         return {**found, "metadata": {k: v for k, v in found["metadata"].items() if v or k != "annotations"}}
 
     before = template()
-    with at_hand(theirs):
+    with at_hand(theirs, Path()):
         theirs.change_to(theirs.instance.upgraded())
         assert "dra-conformance/rollout" in template()["metadata"]["annotations"]
         theirs.leave()
@@ -313,7 +323,7 @@ def test_a_preinstalled_driver_that_does_not_heal_is_started_anew(
         anew = f"delete Pod/{NAME}-node-2" in " ".join(memory.done)
         return [f"{node}/{name}"] if node == "node-1" or anew else []
 
-    with at_hand(theirs):
+    with at_hand(theirs, Path()):
         monkeypatch.setattr(metrics, "registered_sockets", registered)
     assert [line for line in memory.done if "node-1" in line] == []
     assert "started anew" in theirs.disturbances[-1].what
@@ -321,7 +331,7 @@ def test_a_preinstalled_driver_that_does_not_heal_is_started_anew(
 
 def test_what_not_even_that_mends_is_told_with_the_remedy(theirs: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs.timeouts = Timeouts(1, {"driver_up": 0.1})
-    with pytest.raises(NotHealed) as told, at_hand(theirs):
+    with pytest.raises(NotHealed) as told, at_hand(theirs, Path()):
         monkeypatch.setattr(metrics, "registered_sockets", lambda *_: [])
     assert f"{theirs.name} on node-1: it is not registered with the kubelet" in str(told.value)
     assert str(told.value).endswith(f"mend it: kubectl rollout restart daemonset/{NAME} --namespace {SPACE}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from drivers.loading import load
 from fixtures.check.decorator import Check, check
 from fixtures.cluster.existing.cluster import ExistingCluster
 from fixtures.cluster.handle import ClusterHandle
@@ -71,7 +72,7 @@ def test_a_cluster_has_one_recorder_however_many_ask_for_it(tmp_path: Path, monk
     monkeypatch.setattr(Recorder, "start", lambda state, kubeconfig, _nodes: started.append((state, kubeconfig)))
     monkeypatch.setattr(Recorder, "runs", lambda _: bool(started))
     topologies: Any = Making(tmp_path)
-    several = [Clusters(topologies, tmp_path) for _ in range(3)]
+    several = [Clusters(topologies, tmp_path, load("fake"), print) for _ in range(3)]
     assert {made.ensure("standard").name for made in several} == {"c"}
     assert started == [(tmp_path, Path("kubeconfig"))]
     assert several[0].close(keep=True) == ["network c"]

@@ -54,9 +54,9 @@ def test_a_sibling_that_does_not_come_up_is_removed_with_the_others(
     assert memory.objects == {}
 
 
-def test_a_driver_that_was_there_before_has_none(driver: Driver, memory: Memory) -> None:
+def test_a_driver_whose_name_is_fixed_has_none(driver: Driver, memory: Memory) -> None:
     manifest = driver.instance.manifest
-    there = manifest.model_copy(update={"install": manifest.install.model_copy(update={"kind": "preinstalled"})})
+    there = manifest.model_copy(update={"name": "gpu.example.com"})
     driver.instance = dataclasses.replace(driver.instance, manifest=there)
     with extra_instances_of(driver) as extra_instances:
         assert extra_instances.install(2) == []
