@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fixtures.check.decorator import check
-from fixtures.driver import pools
 from fixtures.driver.driver import Driver
 from fixtures.workload.workloads import Workloads
 
@@ -17,11 +16,10 @@ from fixtures.workload.workloads import Workloads
 def test_every_device_allocatable(driver: Driver, workloads: Workloads) -> None:
     """All advertised devices of all nodes can be held at once, and again afterwards."""
     workloads.template("single")
-    slices = driver.slices()
     for turn in ("first", "second"):
         pods = [f"{turn}-{index}" for index in range(len(driver.nodes))]
         for pod, node in zip(pods, driver.nodes, strict=True):
-            workloads.fill(pod, node, pools.device_count(slices, node))
+            workloads.fill(pod, node)
         for pod in pods:
             workloads.await_running(pod)
         for pod in pods:

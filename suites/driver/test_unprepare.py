@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
-from fixtures.driver import pools
 from fixtures.driver.driver import Driver
 from fixtures.workload.workloads import Workloads
 
@@ -19,9 +18,8 @@ from fixtures.workload.workloads import Workloads
 def test_releases(driver: Driver, workloads: Workloads) -> None:
     """When the pod is gone its claim is released, no CDI file of it is left, and its devices can be had again."""
     node = driver.nodes[0]
-    devices = pools.device_count(driver.slices(node), node)
     workloads.template("single")
-    workloads.fill("first", node, devices)
+    workloads.fill("first", node)
     workloads.await_running("first")
     uids = [claim["metadata"]["uid"] for claim in workloads.claims_of("first").values()]
     workloads.delete("first")
@@ -29,5 +27,5 @@ def test_releases(driver: Driver, workloads: Workloads) -> None:
     workloads.await_released(uids)
     left = [file for uid in uids for file in driver.shells[node].cdi_files(uid)]
     expect(not left, "no CDI file of a released claim on the node", f"still there: {', '.join(left[:3])}")
-    workloads.fill("second", node, devices)
+    workloads.fill("second", node)
     workloads.await_running("second")

@@ -109,7 +109,7 @@ def test_not_spurious(driver: Driver, workloads: Workloads, quiet_node: QuietNod
     node = quiet_node.name
     promised = promise(driver, node)
     watch = steadiness(driver)
-    pods = burden(driver, workloads, node)
+    pods = burden(workloads, node)
     watch.through_stall(node)
     watch.await_all_ran(workloads, pods)
     restart_kubelet(driver, node)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect, inconclusive
 from fixtures.cluster.nodes.shell import kubelet_version
-from fixtures.driver import pools
 from fixtures.driver.check_run import CheckRun
 from fixtures.driver.disruptions import freeze, hangs, thaw, vanish
 from fixtures.driver.driver import Driver
@@ -120,9 +119,8 @@ def test_cleanup_delayed(check_run: CheckRun, driver: Driver, workloads: Workloa
 def test_devices_not_reused(driver: Driver, workloads: Workloads) -> None:
     """While the driver is away nobody else gets the devices of a pod that was deleted, and then they are free again."""
     workloads.template("single")
-    slices = driver.slices()
     for node in driver.nodes:
-        workloads.fill(f"leaver-on-{node}", node, pools.device_count(slices, node))
+        workloads.fill(f"leaver-on-{node}", node)
     leavers = [f"leaver-on-{node}" for node in driver.nodes]
     for pod in leavers:
         workloads.await_running(pod)

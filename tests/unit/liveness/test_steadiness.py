@@ -17,6 +17,7 @@ from fixtures.driver.driver import Driver
 from fixtures.kube.timeouts import Timeouts
 from fixtures.liveness import steadiness as module
 from fixtures.liveness.steadiness import burden, steadiness
+from fixtures.workload.room import room_of
 from fixtures.workload.workloads import Workloads
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def test_a_burden_wants_each_device_twice(
     memory: Memory, driver: Driver, workloads: Workloads, devices: int, pods: int
 ) -> None:
     put_slice(memory, devices)
-    names = burden(driver, workloads, "n")
+    names = burden(workloads.within(room_of(driver)), "n")
     assert len(names) == pods
     assert all(("Pod", SPACE, name) in memory.objects for name in names)
 
@@ -87,7 +88,7 @@ def test_pods_that_ran_make_room_and_those_put_off_are_not_waited_for(
     memory: Memory, driver: Driver, workloads: Workloads
 ) -> None:
     put_slice(memory, 2)
-    names = burden(driver, workloads, "n")
+    names = burden(workloads.within(room_of(driver)), "n")
     failed: Object = {
         "kind": "Event",
         "metadata": {"name": "e", "namespace": SPACE, "creationTimestamp": ""},
@@ -103,7 +104,7 @@ def test_pods_that_ran_make_room_and_those_put_off_are_not_waited_for(
 
 def test_a_restart_under_load_ends_the_wait(memory: Memory, driver: Driver, workloads: Workloads) -> None:
     put_slice(memory, 2)
-    watch, names = steadiness(driver), burden(driver, workloads, "n")
+    watch, names = steadiness(driver), burden(workloads.within(room_of(driver)), "n")
     memory.later = [lambda: memory.put(driver_pod(restarts=1))]
     with pytest.raises(CheckFailed, match="driver restarted: driver-x"):
         watch.await_all_ran(workloads, names)

@@ -9,12 +9,14 @@ import pytest
 
 from drivers.install import RUN_LABEL, Instance
 from drivers.loading import load
+from drivers.manifest import Claim
 from fixtures.check.outcomes import CheckFailed, OtherOutcome
 from fixtures.kube.affinity import only
 from fixtures.kube.allocations import Device, devices_of
 from fixtures.kube.api import Kube
 from fixtures.kube.status import runs
 from fixtures.kube.timeouts import Timeouts
+from fixtures.workload.room import Room
 from fixtures.workload.workloads import Workloads
 
 if TYPE_CHECKING:
@@ -108,6 +110,34 @@ def test_claims_and_templates_ask_for_one_device_per_request() -> None:
         assert item["metadata"]["labels"] == {RUN_LABEL: "run-1", "dra-conformance/workload": "1a2b3c"}
 
 
+def test_claims_ask_for_what_the_manifest_says_in_the_words_of_the_api() -> None:
+    kube = Shelf()
+    made = workloads(kube)
+    claim = Claim.model_validate(
+        {
+            "deviceClassName": "gpu",
+            "count": 2,
+            "capacity": {"memory": "1Gi"},
+            "selectors": ["device.attributes['x'].fast"],
+            "tolerations": [{"key": "k", "operator": "Exists"}],
+            "config": [{"apiVersion": "gpu/v1", "kind": "Sharing"}],
+        }
+    )
+    manifest = made.instance.manifest.model_copy(update={"claim": claim})
+    replace(made, instance=replace(made.instance, manifest=manifest)).claim("c")
+    devices = kube.created[0]["spec"]["devices"]
+    assert devices["requests"][0]["exactly"] == {
+        "deviceClassName": "gpu",
+        "count": 2,
+        "capacity": {"requests": {"memory": "1Gi"}},
+        "selectors": [{"cel": {"expression": "device.attributes['x'].fast"}}],
+        "tolerations": [{"key": "k", "operator": "Exists"}],
+    }
+    assert devices["config"] == [
+        {"opaque": {"driver": "d-1a2b3c.fake.dra", "parameters": {"apiVersion": "gpu/v1", "kind": "Sharing"}}}
+    ]
+
+
 def test_a_pod_uses_all_its_claims_in_one_container() -> None:
     kube = Shelf()
     workloads(kube).pod("p", templates={"a": "single"}, claims={"b": "shared"}, node="n")
@@ -153,9 +183,9 @@ def test_a_pod_asks_for_an_extended_resource_and_may_end_by_itself() -> None:
     assert "limits" not in short["containers"][0]["resources"]
 
 
-def test_a_pod_that_fills_a_node_has_a_claim_per_device() -> None:
+def test_a_pod_that_fills_a_node_has_as_many_claims_as_that_can_hold() -> None:
     kube = Shelf()
-    workloads(kube).fill("p", "n", 3)
+    workloads(kube).within(Room({"n": 3})).fill("p", "n")
     named = kube.created[0]["spec"]["resourceClaims"]
     assert [claim["name"] for claim in named] == ["device-0", "device-1", "device-2"]
     assert {claim["resourceClaimTemplateName"] for claim in named} == {"single"}
@@ -233,23 +263,22 @@ def claim_in(namespace: str, pool: str, driver: str = "d", **result: Any) -> Obj
         (claim_in("dra-1a2b3c", "p-n"), False),
     ],
 )
-@pytest.mark.parametrize("preinstalled", [True, False])
-def test_devices_of_a_preinstalled_driver_are_left_to_those_who_hold_them(
-    claim: Object, theirs: bool, preinstalled: bool
+@pytest.mark.parametrize("fixed", [True, False])
+def test_devices_of_a_driver_of_others_are_left_to_those_who_hold_them(
+    claim: Object, theirs: bool, fixed: bool
 ) -> None:
     kube = Shelf(slice_on("n"), claim)
-    made = workloads(kube)
-    install = made.instance.manifest.install.model_copy(update={"kind": "preinstalled" if preinstalled else "fake"})
-    manifest = made.instance.manifest.model_copy(update={"install": install, "name": "d"})
+    made = workloads(kube).within(Room({"n": 1}))
+    manifest = made.instance.manifest.model_copy(update={"name": "d" if fixed else "d{id}"})
     made = replace(made, instance=replace(made.instance, manifest=manifest))
-    if theirs and preinstalled:
+    if theirs and fixed:
         with pytest.raises(
             OtherOutcome, match="inconclusive: claims that are not of this run hold devices of n: web/c"
         ):
-            made.fill("p", "n", 1)
+            made.fill("p", "n")
         assert kube.created == []
     else:
-        made.fill("p", "n", 1)
+        made.fill("p", "n")
 
 
 @pytest.mark.parametrize(
