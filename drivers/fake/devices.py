@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -23,7 +24,10 @@ _COUNT_MAX = 4096
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One device; `uuid` is unique in the cluster and stays the same for as long as the node has its name."""
+    """One device; `uuid` is unique in the cluster and stays the same for as long as the node has its name.
+
+    `details` are in the words of a ResourceSlice: attributes beside those that each device has, capacity and so on.
+    """
 
     name: str
     index: int
@@ -31,16 +35,19 @@ class Device:
     taints: tuple[Taint, ...]
     health: Health
     message: str
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     def spec(self) -> dict[str, Any]:
         """The device as a ResourceSlice lists it."""
         spec: dict[str, Any] = {
+            **self.details,
             "name": self.name,
             "attributes": {
                 "model": {"string": MODEL},
                 "index": {"int": self.index},
                 "uuid": {"string": self.uuid},
                 "version": {"version": FIRMWARE},
+                **self.details.get("attributes", {}),
             },
         }
         if self.taints:
@@ -53,13 +60,17 @@ class Inventory:
 
     `{"count": 4, "taints": {"device-0": [{"key": "...", "value": "...", "effect": "NoSchedule"}]},
     "health": {"device-0": {"status": "Unhealthy", "message": "..."}}}`; what is left out is untainted and healthy.
+    `specs` describe the first devices more closely; a taint that stands there is there always.
     """
 
-    def __init__(self, path: Path, driver: str, node: str, count: int) -> None:
+    def __init__(
+        self, path: Path, driver: str, node: str, count: int, specs: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
         self._path = path
         self._driver = driver
         self._node = node
         self._count = count
+        self._specs = specs
         self._changes = 0
         self._changed = threading.Condition()
 
@@ -99,15 +110,17 @@ class Inventory:
             self._changed.notify_all()
 
     def _device(self, index: int, document: dict[str, Any]) -> Device:
-        name = f"device-{index}"
+        spec = self._specs[index] if index < len(self._specs) else {"name": f"device-{index}"}
+        name = spec["name"]
         health = document["health"].get(name, {})
         return Device(
             name=name,
             index=index,
             uuid=str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{index}.{self._node}.{self._driver}")),
-            taints=tuple(document["taints"].get(name, ())),
+            taints=(*spec.get("taints", ()), *document["taints"].get(name, ())),
             health=health.get("status", "Healthy"),
             message=health.get("message", ""),
+            details={key: value for key, value in spec.items() if key != "taints"},
         )
 
 

@@ -60,7 +60,9 @@ class Driver:
 
         self._metrics = Metrics(settings.driver_name)
         self._journal = Journal(data / "journal.jsonl", settings)
-        self._inventory = Inventory(data / "devices.json", settings.driver_name, settings.node_name, settings.devices)
+        self._inventory = Inventory(
+            data / "devices.json", settings.driver_name, settings.node_name, settings.devices, settings.device_specs
+        )
         self._publisher = SlicePublisher(settings, api, self._inventory, self._switches, self._metrics)
 
         calls = Calls(self._switches, self._journal, self._metrics)

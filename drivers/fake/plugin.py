@@ -109,6 +109,9 @@ class Plugin:
         return HeldClaim(claim.uid, claim.namespace, claim.name, devices, self._settings.version)
 
     def _check(self, claim: HeldClaim, names: list[str], others: list[HeldClaim]) -> None:
+        missing = set(names) - {device.device for device in claim.devices}
+        if self._settings.all_devices and missing:
+            raise ClaimError(f"a claim must hold all devices of a node, and this one lacks {', '.join(sorted(missing))}")
         for device in claim.devices:
             if device.device not in names:
                 raise ClaimError(f"node {self._settings.node_name} has no device {device.device}")

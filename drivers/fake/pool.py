@@ -11,12 +11,14 @@ import copy
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from drivers.fake.devices import Device
 from drivers.fake.kube import Object
 
 DEVICES_PER_SLICE = 128
-DEVICES_PER_SLICE_WITH_TAINTS = 64
+DEVICES_PER_SLICE_WITH_EXTRAS = 64
+"""Where any of them has taints or consumes counters."""
 NAME_MAX = 253
 
 
@@ -37,7 +39,10 @@ class PoolChanges:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The desired pool: one tuple of devices per slice. `count` is the slice count that is claimed for it."""
+    """The desired pool: one tuple of devices per slice. `count` is the slice count that is claimed for it.
+
+    Counter sets have a slice of their own, the last: since Kubernetes 1.35 none has both.
+    """
 
     name: str
     driver: str
@@ -45,6 +50,12 @@ class Pool:
     parts: tuple[tuple[Object, ...], ...]
     count: int
     labels: Mapping[str, str] = field(default_factory=dict)
+    shared_counters: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of slices that it has."""
+        return len(self.parts) + bool(self.shared_counters)
 
     def slice_name(self, index: int) -> str:
         """The object name of a slice."""
@@ -53,12 +64,14 @@ class Pool:
 
     def spec(self, index: int, generation: int) -> Object:
         """The spec of a slice."""
-        return {
+        spec: Object = {
             "driver": self.driver,
             "nodeName": self.node,
             "pool": {"name": self.name, "generation": generation, "resourceSliceCount": self.count},
-            "devices": list(self.parts[index]),
         }
+        if index < len(self.parts):
+            return {**spec, "devices": list(self.parts[index])}
+        return {**spec, "sharedCounters": list(self.shared_counters)}
 
     def body(self, index: int, generation: int, owners: list[Object]) -> Object:
         """A new slice."""
@@ -76,14 +89,15 @@ class Pool:
 
 def split(devices: Sequence[Device]) -> tuple[tuple[Object, ...], ...]:
     """The devices in portions that fit into one slice each; without devices there is one empty portion."""
-    size = DEVICES_PER_SLICE_WITH_TAINTS if any(device.taints for device in devices) else DEVICES_PER_SLICE
+    extras = any(device.taints or "consumesCounters" in device.details for device in devices)
+    size = DEVICES_PER_SLICE_WITH_EXTRAS if extras else DEVICES_PER_SLICE
     specs = [device.spec() for device in devices]
     return tuple(tuple(specs[start : start + size]) for start in range(0, max(len(specs), 1), size))
 
 
 def pool_changes(existing: Sequence[Object], pool: Pool, owners: list[Object], generation_seen: int) -> PoolChanges:
     """What to change; `generation_seen` is the highest generation known from slices that may be gone by now."""
-    wanted = {pool.slice_name(index): index for index in range(len(pool.parts))}
+    wanted = {pool.slice_name(index): index for index in range(pool.size)}
     current = {s["metadata"]["name"]: s for s in existing if _is_of(s, pool) and s["metadata"]["name"] in wanted}
     generation = max([generation_seen, *(s["spec"]["pool"]["generation"] for s in current.values())])
     changed = [name for name, s in current.items() if not _as_wanted(s, pool.spec(wanted[name], generation), owners)]
@@ -126,7 +140,7 @@ def _updated(item: Object, spec: Object, owners: list[Object]) -> Object:
         if "timeAdded" in taint
     }
     spec = copy.deepcopy(spec)
-    for device in spec["devices"]:
+    for device in spec.get("devices", ()):
         for taint in device.get("taints", ()):
             if added := times.get((device["name"], taint["key"], taint.get("value"), taint["effect"])):
                 taint["timeAdded"] = added

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 SERVICES = ("v1.DRAPlugin", "v1beta1.DRAPlugin", "v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth")
 
@@ -24,8 +26,10 @@ class Settings:
     """The configuration of one process.
 
     `version` decides the format of the state file (its major number), `devices` how many devices the node has until
-    somebody changes that at run time, `labels` what the published slices carry. Ports are TCP, on all addresses; 0 is
-    whichever is free.
+    somebody changes that at run time, `labels` what the published slices carry. `device_specs` are the devices in the
+    words of a ResourceSlice, as far as they are not like any other; further ones are plain. `shared_counters` are the
+    counter sets that they consume. With `all_devices` a claim is refused that does not hold every device of the node.
+    Ports are TCP, on all addresses; 0 is whichever is free.
     """
 
     driver_name: str
@@ -41,6 +45,9 @@ class Settings:
     admin_port: int
     faults: tuple[str, ...]
     labels: Mapping[str, str]
+    device_specs: tuple[Mapping[str, Any], ...] = ()
+    shared_counters: tuple[Mapping[str, Any], ...] = ()
+    all_devices: bool = False
     process: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
 
     @classmethod
@@ -49,8 +56,10 @@ class Settings:
 
         Required: DRIVER_NAME, NODE_NAME, and POD_UID when seamless. Optional: DRIVER_VERSION (1.0.0), SEAMLESS
         (true), KUBELET_ROOT, CDI_DIR, DEVICES (4), SERVICES, HEALTH_PORT (8081; -1 for none), ADMIN_PORT (8082),
-        FAULTS, LABELS (`key=value`, as a comma list).
+        FAULTS, LABELS (`key=value`, as a comma list), DEVICE_SPECS and SHARED_COUNTERS (JSON lists; DEVICES is then
+        the number of the former), ALL_DEVICES (false).
         """
+        specs = _named(env, "DEVICE_SPECS")
         seamless = _one_of(env, "SEAMLESS", {"true": True, "false": False}, "true")
         settings = cls(
             driver_name=_required(env, "DRIVER_NAME"),
@@ -60,12 +69,15 @@ class Settings:
             seamless=seamless,
             kubelet_root=Path(env.get("KUBELET_ROOT", "/var/lib/kubelet")),
             cdi_dir=Path(env.get("CDI_DIR", "/var/run/cdi")),
-            devices=_number(env, "DEVICES", 4),
+            devices=_number(env, "DEVICES", len(specs) or 4),
             services=_list(env.get("SERVICES", ",".join(SERVICES))),
             health_port=-1 if env.get("HEALTH_PORT") == "-1" else _number(env, "HEALTH_PORT", 8081),
             admin_port=_number(env, "ADMIN_PORT", 8082),
             faults=_list(env.get("FAULTS", "")),
             labels=dict(_pair(item) for item in _list(env.get("LABELS", ""))),
+            device_specs=specs,
+            shared_counters=_named(env, "SHARED_COUNTERS"),
+            all_devices=_one_of(env, "ALL_DEVICES", {"true": True, "false": False}, "false"),
         )
         if not _DRIVER_NAME.fullmatch(settings.driver_name) or len(settings.driver_name) > _DRIVER_NAME_MAX:
             raise SettingsError(
@@ -117,6 +129,18 @@ def _one_of(env: Mapping[str, str], name: str, values: Mapping[str, bool], defau
 
 def _list(text: str) -> tuple[str, ...]:
     return tuple(item.strip() for item in text.split(",") if item.strip())
+
+
+def _named(env: Mapping[str, str], name: str) -> tuple[Mapping[str, Any], ...]:
+    text = env.get(name) or "[]"
+    try:
+        items = json.loads(text)
+        names = [item["name"] for item in items]
+    except (ValueError, TypeError, KeyError) as error:
+        raise SettingsError(f"{name}={text!r} must be a JSON list of objects that have a name") from error
+    if len(set(names)) < len(names):
+        raise SettingsError(f"{name} has a name twice: {', '.join(names)}")
+    return tuple(items)
 
 
 def _pair(item: str) -> tuple[str, str]:

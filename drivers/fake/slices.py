@@ -84,13 +84,15 @@ class SlicePublisher:
         """The desired pool."""
         settings, behaviour = self._settings, self._switches.behaviour
         parts = split(self._inventory.devices())
+        counters = settings.shared_counters
         return Pool(
             name=behaviour.pool_name(settings),
             driver=settings.driver_name,
             node=settings.node_name,
             parts=parts,
-            count=behaviour.slice_count(len(parts)),
+            count=behaviour.slice_count(len(parts) + bool(counters)),
             labels=settings.labels,
+            shared_counters=counters,
         )
 
     def _follow(self) -> None:

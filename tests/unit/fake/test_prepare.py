@@ -145,3 +145,12 @@ def test_a_slow_claim_does_not_delay_another(node: Node) -> None:
     assert not answers
     thread.join()
     assert slow.uid in answers
+
+
+def test_a_claim_must_hold_all_devices_if_the_hardware_is_like_that(node: Node) -> None:
+    driver = node.start(devices=3, all_devices=True)
+    some, every = node.claim("device-0", "device-2"), node.claim("device-0", "device-1", "device-2")
+    answers = driver.prepare(some, every)
+    assert "must hold all devices of a node, and this one lacks device-1" in answers[some.uid].error
+    assert len(answers[every.uid].devices) == 3
+    assert driver.unprepare(some)[some.uid].error == ""

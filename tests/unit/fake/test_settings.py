@@ -36,11 +36,23 @@ def test_lists_and_labels_are_comma_separated() -> None:
         ({"SERVICES": "v1.DRAResourceHealth"}, "no DRAPlugin"),
         ({"DRIVER_VERSION": "latest"}, "DRIVER_VERSION='latest'"),
         ({"LABELS": "nothing"}, "'nothing'"),
+        ({"DEVICE_SPECS": "[1, 2"}, "DEVICE_SPECS='\\[1, 2'"),
+        ({"DEVICE_SPECS": '[{"capacity": {}}]'}, "objects that have a name"),
+        ({"DEVICE_SPECS": '[{"name": "a"}, {"name": "a"}]'}, "DEVICE_SPECS has a name twice: a, a"),
+        ({"SHARED_COUNTERS": "1"}, "SHARED_COUNTERS='1'"),
+        ({"ALL_DEVICES": "1"}, "ALL_DEVICES='1'"),
     ],
 )
 def test_a_wrong_variable_is_named(change: dict[str, str], named: str) -> None:
     with pytest.raises(SettingsError, match=named):
         Settings.from_env({**MINIMUM, **change})
+
+
+def test_devices_that_are_described_are_counted() -> None:
+    described = {"DEVICE_SPECS": '[{"name": "gpu"}, {"name": "part"}]'}
+    assert Settings.from_env({**MINIMUM, **described}).devices == 2
+    assert Settings.from_env({**MINIMUM, **described, "DEVICES": "5"}).devices == 5
+    assert Settings.from_env({**MINIMUM, "DEVICE_SPECS": ""}).devices == 4
 
 
 def test_without_overlap_no_pod_uid_is_needed() -> None:

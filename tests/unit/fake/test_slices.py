@@ -196,3 +196,57 @@ def test_a_driver_without_api_server_publishes_when_it_comes(node: Node) -> None
     node.until(lambda: "workqueue_retries_total{" in driver.http("/metrics")[1])
     node.api.nodes[node.name] = {"metadata": {"name": node.name, "uid": "node-uid"}}
     node.pool()
+
+
+PARTITIONED: dict[str, Any] = {
+    "devices": 3,
+    "device_specs": (
+        {"name": "gpu", "attributes": {"type": {"string": "gpu"}}, "consumesCounters": [{"counterSet": "gpu"}]},
+        {"name": "part", "capacity": {"memory": {"value": "5Gi"}}, "taints": [TAINT]},
+    ),
+    "shared_counters": ({"name": "gpu", "counters": {"memory": {"value": "40Gi"}}},),
+}
+
+
+def test_devices_are_as_described_and_further_ones_are_plain(node: Node) -> None:
+    driver = node.start(**PARTITIONED)
+    gpu, part, plain = node.pool(slices=2)[0]["devices"]
+    assert [device["name"] for device in (gpu, part, plain)] == ["gpu", "part", "device-2"]
+    assert gpu["attributes"].keys() == plain["attributes"].keys() | {"type"}
+    assert gpu["consumesCounters"] == [{"counterSet": "gpu"}]
+    assert (part["capacity"], part["taints"]) == ({"memory": {"value": "5Gi"}}, [TAINT])
+    claim = node.claim("part")
+    assert driver.prepare(claim)[claim.uid].devices[0].device_name == "part"
+
+
+def test_a_taint_joins_those_that_a_device_always_has(node: Node) -> None:
+    driver = node.start(**PARTITIONED)
+    more = {"key": "worn", "effect": "NoExecute"}
+    driver.http("/devices", {"count": 2, "taints": {"part": [more]}})
+    node.until(lambda: len(node.pool(slices=2)[0]["devices"]) == 2)
+    assert node.pool(slices=2)[0]["devices"][1]["taints"] == [TAINT, more]
+
+
+def test_counter_sets_have_a_slice_of_their_own_that_counts(node: Node) -> None:
+    node.start(**PARTITIONED)
+    devices, counters = node.pool(slices=2)
+    assert counters["sharedCounters"] == list(PARTITIONED["shared_counters"])
+    assert "devices" not in counters
+    assert "sharedCounters" not in devices
+    assert devices["pool"] == counters["pool"]
+    assert devices["pool"]["resourceSliceCount"] == 2
+
+
+def test_slices_with_counters_that_are_as_wanted_need_nothing() -> None:
+    pool = Pool("pool", "driver", "node-1", split(_devices(1)), 2, shared_counters=PARTITIONED["shared_counters"])
+    published = [pool.body(index, 1, OWNERS) for index in range(2)]
+    assert pool_changes(published, pool, OWNERS, 0).empty
+    published[1]["spec"]["sharedCounters"] = []
+    changed = pool_changes(published, pool, OWNERS, 0).updates
+    assert [item["spec"] for item in changed] == [pool.spec(1, 1)]
+
+
+def test_devices_that_consume_counters_are_split_as_those_with_taints() -> None:
+    consumes = {"consumesCounters": [{"counterSet": "gpu"}]}
+    devices = [Device(f"device-{index}", index, "", (), "Healthy", "", consumes) for index in range(100)]
+    assert [len(part) for part in split(devices)] == [64, 36]
