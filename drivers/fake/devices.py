@@ -63,9 +63,7 @@ class Inventory:
     `specs` describe the first devices more closely; a taint that stands there is there always.
     """
 
-    def __init__(
-        self, path: Path, driver: str, node: str, count: int, specs: Sequence[Mapping[str, Any]] = ()
-    ) -> None:
+    def __init__(self, path: Path, driver: str, node: str, count: int, specs: Sequence[Mapping[str, Any]] = ()) -> None:
         self._path = path
         self._driver = driver
         self._node = node

@@ -111,7 +111,7 @@ class Plugin:
     def _check(self, claim: HeldClaim, names: list[str], others: list[HeldClaim]) -> None:
         missing = set(names) - {device.device for device in claim.devices}
         if self._settings.all_devices and missing:
-            raise ClaimError(f"a claim must hold all devices of a node, and this one lacks {', '.join(sorted(missing))}")
+            raise ClaimError(f"a claim must hold all devices of a node, this one lacks {', '.join(sorted(missing))}")
         for device in claim.devices:
             if device.device not in names:
                 raise ClaimError(f"node {self._settings.node_name} has no device {device.device}")

@@ -18,16 +18,14 @@ from typing import Any
 import pytest
 import tenacity
 
-from fixtures.check.collected import SUITES
 from fixtures.cluster.kind.by_hand import PlainCluster
 from fixtures.cluster.kind.config import DEVICE_LABEL
 from fixtures.cluster.kind.readiness import CONTROL_PLANE_LABEL
 from fixtures.kube.api import Kube
 from fixtures.kube.retries import ApiError
-from reports.model import Report
+from tests.runs import Suite
 
 Object = dict[str, Any]
-RUN_LIMIT = 3600
 HERE = Path(__file__).parent
 
 
@@ -57,51 +55,9 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:
         yield made
 
 
-@dataclass(frozen=True)
-class Done:
-    """How a run of the suite ended: exit code, what it said, and its report, if it wrote one."""
-
-    code: int
-    said: str
-    report: Report | None
-
-    def outcomes(self) -> dict[str, str]:
-        assert self.report
-        return {check.id: check.outcome for check in self.report.checks}
-
-
-@dataclass(frozen=True)
-class Suite:
-    """Starts runs as a user would."""
-
-    directory: Path
-
-    def start(self, *options: str, **environment: str) -> subprocess.Popen[str]:
-        words = [sys.executable, "-m", "pytest", str(SUITES), "-p", "no:cacheprovider", "--dra-cluster=existing"]
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "DRA_", "KUBECONFIG"))}
-        return subprocess.Popen(
-            [*words, f"--dra-report-dir={self.directory}", *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=clean | environment,
-            cwd=SUITES.parent,
-        )
-
-    def run(self, *options: str, **environment: str) -> Done:
-        return self.end(self.start(*options, **environment))
-
-    def end(self, process: subprocess.Popen[str]) -> Done:
-        said, _ = process.communicate(timeout=RUN_LIMIT)
-        print(said[-20000:])
-        written = sorted(self.directory.glob("*/conformance-report.json"))
-        report = Report.model_validate_json(written[-1].read_text()) if written else None
-        return Done(process.returncode, said, report)
-
-
 @pytest.fixture
 def suite(tmp_path: Path) -> Suite:
-    return Suite(tmp_path / "out")
+    return Suite(tmp_path / "out", ("--dra-cluster=existing",))
 
 
 Key = tuple[str, str, str]

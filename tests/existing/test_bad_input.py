@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 if TYPE_CHECKING:
-    from tests.existing.conftest import ByHand, Everything, Suite
+    from tests.existing.conftest import ByHand, Everything
+    from tests.runs import Suite
 
 Object = dict[str, Any]
 NOBODY = "nobody-with-rights"

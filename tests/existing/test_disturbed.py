@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.existing.conftest import ByHand, Everything, Suite
+    from tests.existing.conftest import ByHand, Everything
+    from tests.runs import Suite
 
 # Pods that a drain evicts come up elsewhere, and a driver's DaemonSet that was rolled out counts it.
 CONSEQUENCES = r"^(made|deleted|changed): (pods|endpoints|endpointslices|controllerrevisions)/|\.?status\."

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.existing.conftest import Everything, Suite
+    from tests.existing.conftest import Everything
+    from tests.runs import Suite
 
 PRACTICES = "--dra-practice=rbac,driver,liveness"
 SEEDS = range(int(os.environ.get("EXISTING_FAULTY_RUNS", "2")))

@@ -13,7 +13,8 @@ from fixtures.kube.api import WatchExpired
 from fixtures.kube.retries import TRANSIENT
 
 if TYPE_CHECKING:
-    from tests.existing.conftest import ByHand, Suite
+    from tests.existing.conftest import ByHand
+    from tests.runs import Suite
 
 CHECKS = "driver.prepare.device-visible,driver.prepare.isolation,liveness.probe.declared"
 

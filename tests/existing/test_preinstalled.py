@@ -22,7 +22,8 @@ from fixtures.kube.timeouts import Timeouts
 from fixtures.kube.waits import wait_for
 
 if TYPE_CHECKING:
-    from tests.existing.conftest import ByHand, Everything, Suite
+    from tests.existing.conftest import ByHand, Everything
+    from tests.runs import Suite
 
 Object = dict[str, Any]
 SPACE = "dra-vendor"

@@ -17,7 +17,8 @@ from fixtures.rbac.personas.identities import token
 from fixtures.rights.right import RBAC
 
 if TYPE_CHECKING:
-    from tests.existing.conftest import ByHand, Suite
+    from tests.existing.conftest import ByHand
+    from tests.runs import Suite
 
 Object = dict[str, Any]
 NAME, NAMESPACE = "smallest", "default"

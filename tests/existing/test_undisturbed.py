@@ -16,7 +16,8 @@ from fixtures.kube.waits import wait_for
 from reports.model import load_catalogue
 
 if TYPE_CHECKING:
-    from tests.existing.conftest import ByHand, Everything, Suite
+    from tests.existing.conftest import ByHand, Everything
+    from tests.runs import Suite
 
 DISTURBING = {entry.id for entry in load_catalogue(FILE) if entry.disruptive}
 ONE = "--dra-check=driver.prepare.device-visible"
