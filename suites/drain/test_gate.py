@@ -30,7 +30,7 @@ from fixtures.workload.workloads import Workloads
     source="GP-6a",
     hint="let the gate ask ResourceClaims, not pods: any that is allocated for the node keeps the driver "
     "(fixtures/drain/predicate.py)",
-    disruptive=True,
+    disturbs="node",
 )
 def test_predicate(
     driver: Driver, workloads: Workloads, quiet_node: QuietNode, cluster: ClusterHandle, check_run: CheckRun
@@ -71,7 +71,7 @@ def test_predicate(
     level="extended",
     source="GP-6",
     hint="nothing may bring the driver back on a node that let it go: look for what restores node labels or taints",
-    disruptive=True,
+    disturbs="node",
 )
 def test_ends(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
     """Once the last claim of a drained node is gone, and not before, the driver can be removed there, and stays away.

@@ -17,7 +17,7 @@ from fixtures.workload.workloads import Workloads
     source="GP-6",
     hint="let the Node own the driver's ResourceSlices (ownerReferences), and let it find what was left prepared",
     capabilities=("node-shell", "kubelet-restart", "node-restart"),
-    disruptive=True,
+    disturbs="node",
 )
 def test_node_removed(driver: Driver, workloads: Workloads, quiet_node: QuietNode) -> None:
     """With the Node object go its slices, pods and their claims; when the node is back, all its devices can be had."""

@@ -19,7 +19,7 @@ from fixtures.workload.workloads import Workloads
     source="GP-6",
     hint="tie the driver's life on a node to its claims there, not to the node being schedulable",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="node",
 )
 def test_driver_last(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
     """During a drain the driver stays Ready until the last pod that holds its devices on the node is gone."""
@@ -40,7 +40,7 @@ def test_driver_last(driver: Driver, workloads: Workloads, quiet_node: QuietNode
     source="GP-6a",
     hint="nothing may delete pods of a drained node by force: evict them, and wait until the kubelet has ended them",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="node",
 )
 def test_claims_released(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
     """After a drain the pods ended before they went, no CDI file of theirs is left, and no claim names the node."""

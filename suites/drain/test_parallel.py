@@ -19,7 +19,7 @@ from fixtures.workload.workloads import Workloads
     level="core",
     source="GP-6",
     hint="end pods of drained nodes by the Eviction API, which asks PodDisruptionBudgets, not by deletion",
-    disruptive=True,
+    disturbs="node",
 )
 def test_two_nodes(
     driver: Driver, workloads: Workloads, quiet_nodes: list[QuietNode], drains: Drains, cluster: ClusterHandle

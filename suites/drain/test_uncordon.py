@@ -17,7 +17,7 @@ from fixtures.workload.workloads import Workloads
     level="extended",
     source="GP-6",
     hint="after the maintenance undo what let the driver go: label or taint, and what an operator knows of the node",
-    disruptive=True,
+    disturbs="node",
 )
 def test_heals(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
     """Drained, rid of its driver, uncordoned and given back to the driver, a node takes claims again."""

@@ -18,7 +18,7 @@ from fixtures.workload.workloads import Workloads
     level="core",
     source="GP-6",
     hint="no pod may end whose devices were not unprepared: look for forced deletion, or a second installation",
-    disruptive=True,
+    disturbs="driver",
 )
 def test_stuck_then_heals(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
     """Drained after its driver, a node keeps its pods Terminating, and the drain says why; the driver back, it ends."""

@@ -15,7 +15,7 @@ from fixtures.driver.driver import Driver
     source="GP-2",
     hint="answer GetInfo within a second, each time the kubelet asks, and keep the registration socket in place",
     capabilities=("node-shell", "kubelet-restart"),
-    disruptive=True,
+    disturbs="node",
 )
 def test_registers(driver: Driver, quiet_node: QuietNode) -> None:
     """The driver is registered with the kubelet of each node in time, and again after a kubelet restart."""

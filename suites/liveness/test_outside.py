@@ -15,7 +15,7 @@ from fixtures.workload.leaks import no_device_leaked
     source="GP-5a",
     hint="Type=notify with WatchdogSec, fed only while the health check is good, and Restart=on-failure",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="node",
     fake=True,
 )
 def test_supervised(outside_driver: OutsideDriver) -> None:

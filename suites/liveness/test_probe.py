@@ -28,7 +28,7 @@ def test_declared(driver: Driver) -> None:
     source="GP-5",
     hint="in the health check call GetInfo on the registration socket and, without claims, the DRA socket, by path",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="node",
 )
 def test_truthful(driver: Driver) -> None:
     """The health answer turns bad when the DRA socket or the registration socket is gone, and when one hangs."""

@@ -22,7 +22,7 @@ from fixtures.workload.workloads import Workloads
     source="GP-5",
     hint="let the probe's answer depend on the process that serves the DRA socket: call the own sockets in the check",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="node",
 )
 def test_hung(driver: Driver, workloads: Workloads) -> None:
     """A driver that hangs is restarted in the time that its probe's numbers promise, and is registered again."""
@@ -40,7 +40,7 @@ def test_hung(driver: Driver, workloads: Workloads) -> None:
     source="GP-5b",
     hint="at the start remove the sockets that a killed predecessor has left; nothing else does",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="node",
 )
 def test_crashed(driver: Driver, workloads: Workloads) -> None:
     """A driver that is killed is back in the time that it takes to start, registered, with complete pools."""
@@ -57,7 +57,7 @@ def test_crashed(driver: Driver, workloads: Workloads) -> None:
     source="GP-5",
     hint="in the health check call the DRA socket by its path: the own process still holds what nobody can find",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="node",
 )
 def test_socket_lost(driver: Driver, workloads: Workloads) -> None:
     """A driver whose DRA socket is removed has one again in the time that its probe's numbers promise, and serves."""
@@ -77,7 +77,7 @@ def test_socket_lost(driver: Driver, workloads: Workloads) -> None:
     source="GP-5b",
     hint="what is prepared has to outlive the driver's process: keep state and CDI files on disk, touch no device",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="node",
 )
 def test_pods_untouched(driver: Driver, workloads: Workloads) -> None:
     """Pods that run do not notice that their driver hangs and is restarted, and pods that wait for it start."""
@@ -102,7 +102,7 @@ def test_pods_untouched(driver: Driver, workloads: Workloads) -> None:
     source="GP-5b",
     hint="give the probe time (the usual is 10 s, three times), and let its answer depend on the own sockets only",
     capabilities=("node-shell", "kubelet-restart"),
-    disruptive=True,
+    disturbs="node",
 )
 def test_not_spurious(driver: Driver, workloads: Workloads, quiet_node: QuietNode) -> None:
     """A driver is not restarted under load, when it is held up for some seconds, or when the kubelet restarts."""

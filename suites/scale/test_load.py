@@ -59,7 +59,7 @@ def test_plain_pods(check_run: CheckRun, loads: Loads) -> None:
     source="GP-7b",
     hint="no client limit helps: look at scale.bottleneck.named for what else is slow",
     capabilities=("simulated-nodes", "control-plane-config"),
-    disruptive=True,
+    disturbs="driver",
     topology="scale",
 )
 def test_sweep(check_run: CheckRun, loads: Loads) -> None:

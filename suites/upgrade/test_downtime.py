@@ -21,7 +21,7 @@ from fixtures.workload.workloads import Workloads
     level="core",
     source="GP-4a",
     hint="something serves this driver's sockets though its DaemonSet is gone: look for a second installation",
-    disruptive=True,
+    disturbs="driver",
 )
 def test_unprepared_claim_waits(driver: Driver, workloads: Workloads) -> None:
     """While the driver is away a pod with a new claim does not start, and its event says why."""
@@ -42,7 +42,7 @@ def test_unprepared_claim_waits(driver: Driver, workloads: Workloads) -> None:
     hint="nothing but the driver itself may unregister it: look for a watchdog or sidecar that removes its sockets",
     features=("shared-claims",),
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="driver",
 )
 def test_prepared_claim_starts(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """While the driver hangs, or has crashed with its registration standing, another pod of a prepared claim starts."""
@@ -87,7 +87,7 @@ def test_prepared_claim_starts(check_run: CheckRun, driver: Driver, workloads: W
     level="core",
     source="GP-4b",
     hint="nothing may finish a pod whose devices were not unprepared: look for force deletion or a second installation",
-    disruptive=True,
+    disturbs="driver",
 )
 def test_cleanup_delayed(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """While the driver is away the last pod of a claim stays Terminating and keeps its claim; then all of it ends."""
@@ -114,7 +114,7 @@ def test_cleanup_delayed(check_run: CheckRun, driver: Driver, workloads: Workloa
     hint="nothing may deallocate a claim whose devices were not unprepared: look for jobs that force-delete pods, "
     "strip finalizers or edit claim status, and for a second installation",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="driver",
 )
 def test_devices_not_reused(driver: Driver, workloads: Workloads) -> None:
     """While the driver is away nobody else gets the devices of a pod that was deleted, and then they are free again."""
@@ -144,7 +144,7 @@ def test_devices_not_reused(driver: Driver, workloads: Workloads) -> None:
     hint="a driver that starts must leave prepared claims and their CDI files alone; nothing may evict pods because "
     "their driver is away",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="driver",
 )
 def test_running_pods_survive(driver: Driver, workloads: Workloads) -> None:
     """Pods run on while the driver is away and when it is back, and their containers may restart with their devices."""

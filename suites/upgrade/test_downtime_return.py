@@ -21,7 +21,7 @@ from fixtures.workload.workloads import Workloads
     source="GP-4",
     hint="a driver that starts must register with the kubelet and publish its slices, whatever it finds on the node",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="driver",
 )
 def test_recovers(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """When the driver is back, pods that were deleted or created meanwhile end and start without a manual step."""
@@ -68,7 +68,7 @@ def test_recovers(check_run: CheckRun, driver: Driver, workloads: Workloads) -> 
     hint="a driver must not delete its slices when it stops, and must create them anew when somebody deletes them, "
     "also just after its start",
     capabilities=("node-shell",),
-    disruptive=True,
+    disturbs="driver",
 )
 def test_slices(check_run: CheckRun, driver: Driver, workloads: Workloads, extra_instances: ExtraInstances) -> None:
     """Slices stay while the driver is away for a short time, are withdrawn after 30 s, and come back complete."""

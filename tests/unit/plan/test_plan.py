@@ -38,7 +38,7 @@ def outcome(check: Check, offer: Offer = PLACE, /, **values: str) -> tuple[str |
 
 def test_a_check_runs_where_nothing_is_against_it() -> None:
     assert outcome(CHECK) is None
-    assert outcome(replace(CHECK, capabilities=("node-shell",), since="1.35", disruptive=True)) is None
+    assert outcome(replace(CHECK, capabilities=("node-shell",), since="1.35", disturbs="node")) is None
     assert outcome(CHECK, check=ID, practice="drain,rbac") is None
 
 
@@ -69,7 +69,7 @@ def test_a_check_runs_where_nothing_is_against_it() -> None:
             ("not-applicable", "needs node-restart, old-kubelet, which this place does not allow"),
         ),
         (
-            {"disruptive": True},
+            {"disturbs": "node"},
             {"disruptive": False},
             {},
             ("not-applicable", "disturbs drivers or nodes, which needs --dra-allow-disruptive with --dra-context NAME"),
@@ -99,7 +99,7 @@ def test_the_users_choice_comes_before_what_the_place_lacks() -> None:
 
 @pytest.mark.parametrize(("disruptive", "planned"), [(True, True), (False, False)])
 def test_the_verdict_does_not_miss_what_the_mode_leaves_out(disruptive: bool, planned: bool) -> None:
-    check = replace(CHECK, capabilities=("old-kubelet",), disruptive=True)
+    check = replace(CHECK, capabilities=("old-kubelet",), disturbs="node")
     ruling = ruled_out(check, options(), replace(PLACE, disruptive=disruptive))
     assert ruling is not None
     assert (ruling.outcome, ruling.planned) == ("not-applicable", planned)
