@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import Environment, StrictUndefined
 
 from drivers.images import containers, mirror
 from drivers.manifest import DriverManifest
-from drivers.packages import kustomized, templated
+from drivers.packages import kustomized, objects_in, templated
 
 Object = dict[str, Any]
 Overlay = Callable[[list[Object]], list[Object]]
@@ -101,14 +100,14 @@ def render(instance: Instance, overlay: Overlay | None = None) -> list[Object]:
     An overlay changes them first; then each gets its images from the registry and the label of the run.
 
     Raises:
-        PackageError: a chart or kustomization does not render.
+        PackageError: a chart or kustomization does not render, or what is rendered has something that is no object.
     """
     objects = _packaged(instance)
     if overlay:
         objects = overlay(objects)
     mirror(objects, instance.registry)
     for item in objects:
-        item["metadata"].setdefault("labels", {})[RUN_LABEL] = instance.run
+        item["metadata"]["labels"] = {**(item["metadata"].get("labels") or {}), RUN_LABEL: instance.run}
     return objects
 
 
@@ -124,7 +123,7 @@ def _packaged(instance: Instance) -> list[Object]:
     if package.directory:
         texts.append(kustomized(package.directory))
     objects = [_code(instance, manifest.install.code)] if manifest.install.code else []
-    objects += [document for text in texts for document in yaml.safe_load_all(text) if document]
+    objects += [item for text in texts for item in objects_in(text)]
     if manifest.upgrade and manifest.upgrade.image and instance.version == manifest.upgrade.version:
         for container in containers(objects):
             if container["name"] in instance.drivers:

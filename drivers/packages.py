@@ -9,11 +9,13 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
 from drivers.manifest import Package
+
+Object = dict[str, Any]
 
 _HOOK = "helm.sh/hook"
 _MADE = {"pre-install", "post-install", "pre-upgrade", "post-upgrade"}
@@ -21,7 +23,10 @@ _LIMIT = 120
 
 
 class PackageError(Exception):
-    """A package cannot be rendered; tells the command and the end of what it said."""
+    """A package cannot be rendered, or has not what it should have.
+
+    Tells the command, with the chart and its values, and the end of what it said.
+    """
 
 
 def templated(package: Package, release: str, namespace: str, values: Mapping[str, str], kubernetes: str) -> str:
@@ -33,8 +38,12 @@ def templated(package: Package, release: str, namespace: str, values: Mapping[st
     command += [word for file in package.values for word in ("--values", str(file))]
     command += [word for key, value in values.items() for word in ("--set", f"{key}={value}")]
     command += ["--kube-version", kubernetes] if kubernetes else []
-    made = [item for item in yaml.safe_load_all(_run(command)) if item and _is_made(item)]
-    return yaml.safe_dump_all(made)
+    return yaml.safe_dump_all(item for item in objects_in(_run(command)) if _is_made(item))
+
+
+def shown(chart: str, what: Literal["chart", "values"]) -> dict[str, Any]:
+    """What a chart's `Chart.yaml` or `values.yaml` has. Raises PackageError."""
+    return yaml.safe_load(_run(["helm", "show", what, chart])) or {}
 
 
 def kustomized(directory: Path) -> str:
@@ -42,7 +51,18 @@ def kustomized(directory: Path) -> str:
     return _run(["kustomize", "build", str(directory)])
 
 
-def _is_made(item: Mapping[str, Any]) -> bool:
+def objects_in(text: str) -> list[Object]:
+    """The objects of some YAML. Raises PackageError: something there is none."""
+    found = [item for item in yaml.safe_load_all(text) if item]
+    for item in found:
+        if not isinstance(item, dict) or not item.get("kind") or not (item.get("metadata") or {}).get("name"):
+            raise PackageError(
+                f"what is rendered has something that is no object with a kind and a name: {item!r:.200}"
+            )
+    return found
+
+
+def _is_made(item: Object) -> bool:
     hooks = (item["metadata"].get("annotations") or {}).get(_HOOK)
     return hooks is None or bool({hook.strip() for hook in hooks.split(",")} & _MADE)
 
@@ -51,7 +71,8 @@ def _run(command: list[str]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT)
     except FileNotFoundError as error:
-        raise PackageError(f"there is no {command[0]} on PATH") from error
+        how = f"install it, or have Go build it: PATH=$(python -m fixtures.cluster.tools {command[0]}):$PATH"
+        raise PackageError(f"there is no {command[0]} on PATH; {how}") from error
     except subprocess.TimeoutExpired as error:
         raise PackageError(f"{' '.join(command)}: not done within {_LIMIT} s") from error
     if done.returncode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +33,8 @@ WRONG = {
     "check": ("--dra-check=rbac.operator.manage-claims", "did you mean 'rbac.operator.manages-claims'?"),
     "saboteur": ("--dra-saboteur=keeps-dci", "--dra-saboteur: unknown 'keeps-dci'; did you mean 'keeps-cdi'?"),
     "manifest": ("--dra-driver={bad}", "{bad}:16: unknown key `clam` (did you mean `claim`?)"),
+    "package": ("--dra-driver={lacking}", "`workload.daemonSets`: no DaemonSet is called 'nosuch'; there are: driver-"),
+    "tool": ("--dra-driver={chart}", "There is no `go` command to build helm"),
 }
 
 
@@ -49,23 +52,36 @@ def run_suites(tmp_path: Path, *arguments: str, **environment: str) -> subproces
     )
 
 
-def test_a_wrong_option_ends_the_run_at_once_with_exit_code_2(tmp_path: Path) -> None:
-    bad = tmp_path / "bad.yaml"
-    lines = (ROOT / "drivers/catalog/kubernetes-pydra.yaml").read_text().replace("claim:", "clam:")
-    bad.write_text(lines)
+def test_a_wrong_option_ends_the_run_at_once_with_exit_code_2(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    good = (ROOT / "drivers/catalog/kubernetes-pydra.yaml").read_text()
+    lines = good.replace("claim:", "clam:")
+    places = {
+        "bad": lines,
+        "lacking": good.replace('daemonSets: ["{prefix}"]', "daemonSets: [nosuch]"),
+        "chart": re.sub(r"  files: .*\n  code: .*", "  chart: .", good.replace("kind: manifest", "kind: helm")),
+    }
+    files = {name: tmp_path / f"{name}.yaml" for name in places}
+    for name, file in files.items():
+        file.write_text(
+            re.sub(r"(?<=[ \[])(?=kubernetes-pydra/|pydra_server)", f"{ROOT}/drivers/catalog/", places[name])
+        )
     line = next(n for n, text in enumerate(lines.splitlines(), 1) if text.startswith("clam"))
 
     def attempt(option: str) -> subprocess.CompletedProcess[str]:
-        return run_suites(tmp_path, option.format(bad=bad), PATH="")
+        return run_suites(
+            tmp_path, option.format(**files), PATH="", XDG_CACHE_HOME=str(tmp_path_factory.mktemp("cache"))
+        )
 
     with ThreadPoolExecutor(2) as both:
         runs = dict(zip(WRONG, both.map(attempt, (option for option, _ in WRONG.values())), strict=True))
     for name, (_, says) in WRONG.items():
         done = runs[name]
         assert done.returncode == 2, f"{name}: {done.stdout}{done.stderr}"
-        assert says.format(bad=bad).replace(":16:", f":{line}:") in done.stdout + done.stderr
+        assert says.format(**files).replace(":16:", f":{line}:") in done.stdout + done.stderr
         assert "Traceback" not in done.stdout + done.stderr
-    assert list(tmp_path.iterdir()) == [bad], "nothing was made"
+    assert set(tmp_path.iterdir()) == set(files.values()), "nothing was made"
 
 
 def test_collecting_needs_no_cluster_no_engine_no_network_and_leaves_nothing(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from reports.model import load_catalogue
 def chosen(*words: str) -> Choice:
     parser = argparse.ArgumentParser()
     Choice.add_to(parser)
-    return Choice.of(parser.parse_args(words))
+    return Choice.of(parser.parse_args(words), print)
 
 
 @pytest.mark.parametrize("disruptive", [True, False])
