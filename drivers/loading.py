@@ -10,6 +10,7 @@ import yaml
 from jinja2 import Environment, TemplateSyntaxError
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
 
 from drivers.consistency import contradictions
 from drivers.manifest import DriverManifest, Feature, Package
@@ -55,7 +56,7 @@ def load(reference: str) -> DriverManifest:
     try:
         manifest = DriverManifest.model_validate(data)
     except ValidationError as error:
-        problems = [_explain(path, node, list(item["loc"]), item["type"], item["msg"]) for item in error.errors()]
+        problems = [_explain(path, node, item) for item in error.errors()]
         raise ManifestError("\n".join(problems)) from error
     wrong = [f"{path}:{_line(node, location)}: {text}" for location, text in contradictions(manifest)]
     if wrong:
@@ -118,7 +119,8 @@ def _place(location: list[str | int]) -> str:
     return ".".join(str(part) for part in location)
 
 
-def _explain(path: Path, root: yaml.Node | None, location: list[str | int], kind: str, message: str) -> str:
+def _explain(path: Path, root: yaml.Node | None, problem: ErrorDetails) -> str:
+    location, kind, message = list(problem["loc"]), problem["type"], problem["msg"]
     if location[-1:] == ["[key]"]:
         known = list(get_args(Feature))
         return (
@@ -132,6 +134,8 @@ def _explain(path: Path, root: yaml.Node | None, location: list[str | int], kind
         return f"{path}:{line}: unknown key `{place}`{_near(str(location[-1]), known)}; known keys: {', '.join(known)}"
     if kind == "missing":
         return f"{path}:{_line(root, location[:-1])}: missing key `{place}`"
+    if problem["input"] is None:
+        return f"{path}:{line}: `{place}`: has no value"
     return f"{path}:{line}: `{place}`: {message.removeprefix('Value error, ')}"
 
 
