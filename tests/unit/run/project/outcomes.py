@@ -142,7 +142,7 @@ def test_invariant_broken(check_run: CheckRun) -> None:
         file.write(json.dumps(row) + "\n")
 
 
-@simple("explained", disruptive=True)
+@simple("explained", disturbs="node")
 def test_explained(check_run: CheckRun) -> None:
     """It fails in a place of its own, which is looked at."""
     check_run.measurements.append(Measurement(name="pods", value=3, unit="pods"))
@@ -153,7 +153,7 @@ def test_explained(check_run: CheckRun) -> None:
     expect(False, "a device", "none")
 
 
-@simple("passed-unexplained", disruptive=True)
+@simple("passed-unexplained", disturbs="node")
 def test_passed_unexplained(check_run: CheckRun) -> None:
     """It passes, but the recorder's file is lost."""
     (check_run.handle.state / "recorder" / "events.jsonl").unlink()
