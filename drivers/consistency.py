@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drivers.manifest import DriverManifest, varies
+from drivers.manifest import DriverManifest, Proof, varies
+from drivers.templates import Placeholder, parts
 
 Location = list[str | int]
 _NEEDS = {"fake": "files", "manifest": "files", "helm": "chart", "kustomize": "directory"}
@@ -16,11 +17,15 @@ _ALLOWS = {
     "kustomize": {"directory", "files"},
     "preinstalled": set[str](),
 }
+_PROOFS = {"env": "value", "path": "", "command": "output"}
+_TELLING = (Placeholder("pool"), Placeholder("device"), Placeholder("claim"))
 
 
 def contradictions(manifest: DriverManifest) -> Iterator[tuple[Location, str]]:
     """Each contradiction: where it stands, and what is wrong, with the key in backticks."""
     yield from _of_the_package(manifest)
+    if manifest.proof is not None:
+        yield from _of_the_proof(manifest, manifest.proof)
     served = list(manifest.workload.containers.values())
     if manifest.name not in served and "{name}" not in served:
         text = f"no container serves {manifest.name}: {', '.join(served)}"
@@ -49,6 +54,34 @@ def _of_the_package(manifest: DriverManifest) -> Iterator[tuple[Location, str]]:
             yield ["upgrade", key], f"`upgrade.{key}`: a driver of kind {kind} has none"
         if upgrade.version == manifest.implementation.version:
             yield ["upgrade", "version"], f"`upgrade.version`: {upgrade.version} is the version that is installed first"
+
+
+def _of_the_proof(manifest: DriverManifest, proof: Proof) -> Iterator[tuple[Location, str]]:
+    there = {key for key in type(proof).model_fields if getattr(proof, key) is not None}
+    kinds = [kind for kind in _PROOFS if kind in there]
+    if len(kinds) != 1:
+        known = "`proof.env`, `proof.path` or `proof.command`"
+        if kinds:
+            yield ["proof", kinds[1]], f"`proof.{kinds[1]}`: a proof has just one of {known}"
+        else:
+            yield ["proof"], f"missing key {known}"
+        return
+    (kind,) = kinds
+    partner = _PROOFS[kind]
+    for key in sorted(there - {kind, partner}):
+        yield ["proof", key], f"`proof.{key}`: a proof by `{kind}` has none"
+    if partner and partner not in there:
+        yield ["proof"], f"missing key `proof.{partner}`: what shows a device in a proof by `{kind}`"
+        return
+    key = partner or kind
+    if proof.path is not None and not proof.path.startswith("/"):
+        yield ["proof", "path"], f"`proof.path`: {proof.path!r} does not begin with /"
+    # One pool for each device is possible. Whether a pool or an attribute is the same for all is seen in a run.
+    placeholders = [part for part in parts(proof.template) if isinstance(part, Placeholder)]
+    telling = [part for part in placeholders if part.attribute or part in _TELLING]
+    if not telling and manifest.devices_per_node != 1:
+        text = "is the same for every device: it needs {device}, {claim} or {attributes[NAME]}"
+        yield ["proof", key], f"`proof.{key}`: {proof.template!r} {text}, or `devicesPerNode: 1`"
 
 
 def _of_fixed_names(manifest: DriverManifest) -> Iterator[tuple[Location, str]]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from drivers.fake.files import write_atomically
 
@@ -20,9 +21,13 @@ def variable(driver: str, pool: str, device: str) -> tuple[str, str]:
 
 
 class CdiDirectory:
-    """The specs of one driver: one file per claim, one CDI device per allocated device."""
+    """The specs of one driver: one file per claim, one CDI device per allocated device.
 
-    def __init__(self, directory: Path, driver: str) -> None:
+    `by_node`: what a variable would hold is the path of a device node below `/dev/fake` instead.
+    """
+
+    def __init__(self, directory: Path, driver: str, *, by_node: bool = False) -> None:
+        self._by_node = by_node
         self._directory = directory
         self._kind = f"{driver}/{CLASS}"
         self._prefix = driver
@@ -38,13 +43,19 @@ class CdiDirectory:
             "cdiVersion": CDI_VERSION,
             "kind": self._kind,
             "devices": [
-                {"name": name, "containerEdits": {"env": [f"{key}={value}" for key, value in environment.items()]}}
+                {"name": name, "containerEdits": self._edits(environment)}
                 for name, environment in zip(names, environments, strict=True)
             ],
         }
         self._directory.mkdir(parents=True, exist_ok=True)
         write_atomically(self.path(claim_uid), json.dumps(spec, indent=1))
         return [f"{self._kind}={name}" for name in names]
+
+    def _edits(self, environment: Mapping[str, str]) -> dict[str, Any]:
+        if not self._by_node:
+            return {"env": [f"{key}={value}" for key, value in environment.items()]}
+        null = {"hostPath": "/dev/null", "type": "c", "major": 1, "minor": 3}
+        return {"deviceNodes": [{"path": f"/dev/fake/{value}", **null} for value in environment.values()]}
 
     def remove(self, claim_uid: str) -> None:
         """Remove the spec of a claim, if there is one."""

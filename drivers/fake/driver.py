@@ -55,7 +55,7 @@ class Driver:
             registration=sockets.registration_socket(settings, seamless),
             lock=data / "sockets.lock",
             store=behaviour.store(data / "state.json", settings.state_format),
-            cdi=CdiDirectory(settings.cdi_dir, settings.driver_name),
+            cdi=CdiDirectory(settings.cdi_dir, settings.driver_name, by_node=settings.shown_by_node),
         )
 
         self._metrics = Metrics(settings.driver_name)

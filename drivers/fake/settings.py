@@ -45,6 +45,7 @@ class Settings:
     admin_port: int
     faults: tuple[str, ...]
     labels: Mapping[str, str]
+    shown_by_node: bool
     device_specs: tuple[Mapping[str, Any], ...] = ()
     shared_counters: tuple[Mapping[str, Any], ...] = ()
     all_devices: bool = False
@@ -56,8 +57,8 @@ class Settings:
 
         Required: DRIVER_NAME, NODE_NAME, and POD_UID when seamless. Optional: DRIVER_VERSION (1.0.0), SEAMLESS
         (true), KUBELET_ROOT, CDI_DIR, DEVICES (4), SERVICES, HEALTH_PORT (8081; -1 for none), ADMIN_PORT (8082),
-        FAULTS, LABELS (`key=value`, as a comma list), DEVICE_SPECS and SHARED_COUNTERS (JSON lists; DEVICES is then
-        the number of the former), ALL_DEVICES (false).
+        FAULTS, LABELS (`key=value`, as a comma list), SHOWN_BY (variable; node: a device in a container is a file),
+        DEVICE_SPECS and SHARED_COUNTERS (JSON lists; DEVICES is then the number of the former), ALL_DEVICES (false).
         """
         specs = _named(env, "DEVICE_SPECS")
         seamless = _one_of(env, "SEAMLESS", {"true": True, "false": False}, "true")
@@ -74,6 +75,7 @@ class Settings:
             health_port=-1 if env.get("HEALTH_PORT") == "-1" else _number(env, "HEALTH_PORT", 8081),
             admin_port=_number(env, "ADMIN_PORT", 8082),
             faults=_list(env.get("FAULTS", "")),
+            shown_by_node=_one_of(env, "SHOWN_BY", {"variable": False, "node": True}, "variable"),
             labels=dict(_pair(item) for item in _list(env.get("LABELS", ""))),
             device_specs=specs,
             shared_counters=_named(env, "SHARED_COUNTERS"),

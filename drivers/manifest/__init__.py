@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from drivers.templates import checked
+
 Support = Literal["supported", "unsupported", "unknown"]
 Feature = Literal["rolling-update", "health-service", "device-health", "shared-claims", "device-status", "downgrade"]
 
@@ -136,14 +138,25 @@ class Claim(_Strict):
 
 
 class Proof(_Strict):
-    """What shows inside a container which device it got.
+    """What shows inside a container which device it got: variables, a path, or what a command prints.
 
-    `env` is a regular expression for names of environment variables, `value` what each of them holds;
-    `{driver}`, `{pool}` and `{device}` stand for the allocation result.
+    `env` is a regular expression for names of environment variables, `value` what each of them holds. `path` is that of
+    a device node, file or directory. `command` is run in the container as it starts, `output` a line of what it prints.
+
+    In `value`, `path` and `output`, `{driver}`, `{pool}`, `{device}` and `{claim}` (its UID) stand for the allocation
+    result, `{attributes[NAME]}` for an attribute of the device; in a path each is one name, without a slash.
     """
 
-    env: Annotated[str, AfterValidator(_pattern)]
-    value: Annotated[str, _placeholders("driver", "pool", "device")]
+    env: Annotated[str, AfterValidator(_pattern)] | None = None
+    value: Annotated[str, AfterValidator(checked)] | None = None
+    path: Annotated[str, AfterValidator(checked)] | None = None
+    command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    output: Annotated[str, AfterValidator(checked)] | None = None
+
+    @property
+    def template(self) -> str:
+        """What shows one device."""
+        return self.value or self.path or self.output or ""
 
 
 class Metrics(_Strict):
@@ -157,7 +170,7 @@ class DriverManifest(_Strict):
 
     `images` are put on every node of a kind cluster: archives, or names in the local engine. `node_setup` is a shell
     script that is run on each of its workers before the driver is installed. `tolerations` are those that pods need
-    to be let onto the driver's nodes.
+    to be let onto the driver's nodes. Without a `proof`, a container with a device must just differ from others.
     """
 
     api_version: Literal["dra.conformance/v1alpha1"]
@@ -167,7 +180,7 @@ class DriverManifest(_Strict):
     install: Install
     workload: Workload
     claim: Claim
-    proof: Proof
+    proof: Proof | None = None
     upgrade: Upgrade | None = None
     images: tuple[str, ...] = ()
     node_setup: Path | None = None

@@ -13,6 +13,8 @@ from fixtures.upgrade.record_times import RecordTimes
 from fixtures.upgrade.survival import crash_containers, live_on
 from fixtures.upgrade.timings import AWAY, PAST_WITHDRAWAL, REGISTRATION_LOOK
 from fixtures.workload.leaks import no_device_leaked
+from fixtures.workload.pod_state import changed
+from fixtures.workload.proofs import seen_devices
 from fixtures.workload.workloads import Workloads
 
 
@@ -154,14 +156,18 @@ def test_running_pods_survive(driver: Driver, workloads: Workloads) -> None:
         workloads.pod(pod, templates={"device": "single"}, node=node)
     for pod in pods:
         workloads.await_running(pod)
-    devices = {pod: workloads.seen_devices(pod) for pod in pods}
+    devices = {pod: seen_devices(workloads, pod) for pod in pods}
     vanish(driver, driver.nodes[0])
     crash_containers(driver, workloads, pods)
     live_on(workloads, pods, PAST_WITHDRAWAL)
-    away = {pod: workloads.seen_devices(pod) for pod in pods}
-    expect(away == devices, f"restarted containers see {devices} while the driver is away", away)
+    away = {pod: seen_devices(workloads, pod) for pod in pods}
+    expect(away == devices, "restarted containers see their devices while the driver is away", _changes(devices, away))
     driver.start()
     crash_containers(driver, workloads, pods)
-    back = {pod: workloads.seen_devices(pod) for pod in pods}
-    expect(back == devices, f"restarted containers see {devices} when the driver is back", back)
+    back = {pod: seen_devices(workloads, pod) for pod in pods}
+    expect(back == devices, "restarted containers see their devices when the driver is back", _changes(devices, back))
     no_device_leaked(driver, workloads)
+
+
+def _changes(before: dict[str, set[str]], now: dict[str, set[str]]) -> str:
+    return "; ".join(f"{pod} {changed(seen, now[pod])}" for pod, seen in before.items() if now[pod] != seen)

@@ -93,7 +93,7 @@ def test_it_has_no_other_topology(world: World) -> None:
 
 def test_without_agents_there_is_no_shell(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Agents, "refusal", lambda _: "violates PodSecurity")
-    assert world.cluster(disturbs="node").ensure("standard").capabilities == frozenset()
+    assert world.cluster(disruptive=True).ensure("standard").capabilities == frozenset()
     assert world.said[-1] == "no shell on the nodes, some checks cannot be made: violates PodSecurity"
 
 
@@ -108,7 +108,7 @@ def test_whether_kubelets_can_be_restarted_is_seen_on_the_nodes(
         return restarts
 
     monkeypatch.setattr(module, "answering", answering)
-    assert world.cluster(disturbs="node").ensure("standard").capabilities == found
+    assert world.cluster(disruptive=True).ensure("standard").capabilities == found
     assert asked == ["systemctl is-active --quiet kubelet"]
     assert world.said[0].endswith("nodes may be disturbed")
 
@@ -118,7 +118,7 @@ def test_agents_that_do_not_work_are_told_before_the_run(world: World, monkeypat
         raise NodeShellError("no agent runs on a: ImagePullBackOff")
 
     monkeypatch.setattr(module, "answering", broken)
-    cluster = world.cluster(disturbs="node")
+    cluster = world.cluster(disruptive=True)
     with pytest.raises(ClusterError) as caught:
         cluster.ensure("standard")
     assert "ImagePullBackOff" in caught.value.problem

@@ -100,7 +100,7 @@ def test_the_catalog_has_the_fake_driver_and_a_stranger() -> None:
     [
         ("claim:", "clam:", 16, "unknown key `clam` (did you mean `claim`?); known"),
         ("deviceClassName:", "device_class_name:", 16, "unknown key `claim.device_class_name` (did you mean `device"),
-        ("  env:", "  envv:", 18, "unknown key `proof.envv` (did you mean `env`?); known keys: env, value"),
+        ("  env:", "  envv:", 18, "unknown key `proof.envv` (did you mean `env`?); known keys: env, value, "),
         ("  files:", "  file:", 11, "unknown key `install.file` (did you mean `files`?)"),
         ("kind: Driver", "knd: Driver", 2, "unknown key `knd` (did you mean `kind`?)"),
         ('claim: {deviceClassName: "{name}"}\n', "", 1, "missing key `claim`"),
@@ -240,9 +240,57 @@ def test_a_template_that_cannot_be_rendered_is_told_with_its_line(
     assert refusal(place, GOOD).startswith(says)
 
 
+PROOF = GOOD[GOOD.index("proof:") : GOOD.index("features:")]
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        "",
+        "proof: {path: '/dev/{device}'}",
+        "proof: {path: '/dev/dri/card{attributes[minor]}'}",
+        "proof: {path: '/dev/dri/card{attributes[gpu.example.com/minor]}'}",
+        "proof: {command: [cut, -f2, /proc/self/status], output: '{attributes[cpuID]}'}",
+        "proof: {env: 'CPUS_.*', value: '{claim}'}",
+        "proof: {env: 'X', value: '{pool}'}",
+        "devicesPerNode: 1\nproof: {path: /dev/accel0}",
+    ],
+)
+def test_a_proof_is_of_one_kind_or_there_is_none(place: Path, proof: str) -> None:
+    place.write_text(GOOD.replace(PROOF, f"{proof}\n"))
+    assert (load(str(place)).proof is None) is (not proof)
+
+
+@pytest.mark.parametrize(
+    ("proof", "line", "says"),
+    [
+        ("{}", 17, "missing key `proof.env`, `proof.path` or `proof.command`"),
+        ("{value: '{device}'}", 17, "missing key `proof.env`, `proof.path` or `proof.command`"),
+        ("{env: X}", 17, "missing key `proof.value`: what shows a device in a proof by `env`"),
+        ("{command: [x]}", 17, "missing key `proof.output`: what shows a device in a proof by `command`"),
+        ("{command: [], output: '{device}'}", 17, "`proof.command`: Tuple should have at least 1 item"),
+        ("{command: x, output: '{device}'}", 17, "`proof.command`: Input should be a valid tuple"),
+        ("\n  env: X\n  value: '{device}'\n  path: /{device}", 20, "`proof.path`: a proof has just one of `proof.env`"),
+        ("\n  path: '/{device}'\n  value: '{device}'", 19, "`proof.value`: a proof by `path` has none"),
+        ("\n  env: X\n  value: '{device}'\n  output: x", 20, "`proof.output`: a proof by `env` has none"),
+        ("{path: 'dev/{device}'}", 17, "`proof.path`: 'dev/{device}' does not begin with /"),
+        ("{path: '{attributes[path]}'}", 17, "`proof.path`: '{attributes[path]}' does not begin with /"),
+        ("{path: /dev/accel0}", 17, "`proof.path`: '/dev/accel0' is the same for every device: it needs {device}, "),
+        ("{env: X, value: '{driver}'}", 17, "`proof.value`: '{driver}' is the same for every device"),
+        ("{command: [x], output: yes it is}", 17, "`proof.output`: 'yes it is' is the same for every device"),
+        ("{path: '/{device!r}'}", 17, "`proof.path`: '/{device!r}' has a placeholder that is none of {driver}, "),
+        ("{path: '/{attributes}'}", 17, "`proof.path`: '/{attributes}' has a placeholder that is none of"),
+        ("{path: '/{attributes[]}'}", 17, "`proof.path`: '/{attributes[]}' has a placeholder that is none of"),
+        ("{path: '/{device'}", 17, "`proof.path`: '/{device' has a placeholder that is none of"),
+    ],
+)
+def test_a_proof_that_proves_nothing_is_refused(place: Path, proof: str, line: int, says: str) -> None:
+    assert f"FILE:{line}: {says}" in refusal(place, GOOD.replace(PROOF, f"proof: {proof}\n"))
+
+
 def test_every_fault_is_told_at_once(place: Path) -> None:
     lines = refusal(place, GOOD.replace("env:", "envv:").replace("kind: manifest", "kind: x")).splitlines()
-    assert [line.partition(": ")[0] for line in lines] == ["FILE:10", "FILE:17", "FILE:18"]
+    assert [line.partition(": ")[0] for line in lines] == ["FILE:10", "FILE:18"]
 
 
 @pytest.mark.parametrize(

@@ -320,6 +320,7 @@ class Node:
             admin_port=free_port(),
             faults=(),
             labels={},
+            shown_by_node=False,
         )
         return replace(base, **changes)
 

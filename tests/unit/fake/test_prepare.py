@@ -154,3 +154,15 @@ def test_a_claim_must_hold_all_devices_if_the_hardware_is_like_that(node: Node) 
     assert "must hold all devices of a node, this one lacks device-1" in answers[some.uid].error
     assert len(answers[every.uid].devices) == 3
     assert driver.unprepare(some)[some.uid].error == ""
+
+
+def test_a_device_is_shown_by_a_file_instead_of_a_variable_where_that_is_set(node: Node) -> None:
+    driver = node.start(shown_by_node=True)
+    claim = node.claim("device-1")
+    driver.prepare(claim)
+    (file,) = node.cdi_files()
+    (device,) = json.loads(file.read_text())["devices"]
+    assert device["containerEdits"].keys() == {"deviceNodes"}
+    (shown,) = device["containerEdits"]["deviceNodes"]
+    assert shown["path"] == "/dev/fake/d.fake.dra/node-1/device-1"
+    assert (shown["hostPath"], shown["type"], shown["major"], shown["minor"]) == ("/dev/null", "c", 1, 3)

@@ -41,6 +41,7 @@ def test_lists_and_labels_are_comma_separated() -> None:
         ({"DEVICE_SPECS": '[{"name": "a"}, {"name": "a"}]'}, "DEVICE_SPECS has a name twice: a, a"),
         ({"SHARED_COUNTERS": "1"}, "SHARED_COUNTERS='1'"),
         ({"ALL_DEVICES": "1"}, "ALL_DEVICES='1'"),
+        ({"SHOWN_BY": "magic"}, "SHOWN_BY='magic' must be one of variable, node"),
     ],
 )
 def test_a_wrong_variable_is_named(change: dict[str, str], named: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from drivers.loading import load
 from fixtures.kube.allocations import Device
 from fixtures.upgrade import device_health
 from fixtures.upgrade.device_health import HealthHistory, health_of
@@ -40,7 +41,11 @@ BEFORE = PodState(
             ["container main of holder is another one, restarted 1 times"],
         ),
         (replace(BEFORE, claims={"claim-1": ()}), ["the claims of holder do not hold what they held"]),
-        (replace(BEFORE, seen=frozenset()), ["holder sees [], it saw ['d/node-1/device-0']"]),
+        (replace(BEFORE, seen=frozenset()), ["holder no longer sees d/node-1/device-0"]),
+        (
+            replace(BEFORE, seen=frozenset({"x", "y"})),
+            ["holder no longer sees d/node-1/device-0 and sees x, y, which it did not"],
+        ),
         (replace(BEFORE, specs=frozenset()), ["the CDI spec of holder is gone: /var/run/cdi/claim-1.json"]),
     ],
 )
@@ -68,6 +73,7 @@ class Workloads:
     namespace = "dra-1a2b3c"
 
     def __init__(self, pod: Object | None = POD) -> None:
+        self.instance = SimpleNamespace(manifest=load("fake"))
         self.kube = SimpleNamespace(find=lambda *_: pod)
         self.done: list[str] = []
 
@@ -75,9 +81,9 @@ class Workloads:
         assert name == "holder"
         return {"device": CLAIM}
 
-    def seen_devices(self, name: str, container: str) -> set[str]:
+    def findings(self, name: str, container: str) -> dict[str, list[str]]:
         assert (name, container) == ("holder", "main")
-        return {"d/node-1/device-0"}
+        return {"environment": ["DRA_FAKE_1=d/node-1/device-0"]}
 
     def delete(self, name: str) -> None:
         self.done.append(f"delete {name}")

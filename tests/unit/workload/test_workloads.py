@@ -202,40 +202,6 @@ def test_the_claims_of_a_pod_come_by_the_names_that_it_gives_them() -> None:
     assert workloads(Shelf(pod, made, shared)).claims_of("p") == {"a": made, "b": shared}
 
 
-LOG = """\
-2026-01-01T00:00:00.000000001Z PATH=/bin
-2026-01-01T00:00:00.000000002Z DRA_FAKE_DEVICE_0=d/p/device-0
-2026-01-01T00:00:00.000000003Z NOT_DRA_FAKE_DEVICE_1=d/p/device-1
-2026-01-01T00:00:00.000000004Z TEXT=a = b
-2026-01-01T00:00:00.000000005Z environment-ends-here
-"""
-
-
-def test_a_container_shows_its_environment_and_in_it_its_devices() -> None:
-    at = workloads(Shelf(log=LOG))
-    assert at.environment("p")["TEXT"] == "a = b"
-    assert at.seen_devices("p") == {"d/p/device-0"}
-    assert at.proof_of(Device("d", "p", "device-0")) == "d/p/device-0"
-
-
-def test_an_environment_is_read_once_it_is_written_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    logs = iter(["", LOG[: LOG.index("Z TEXT")], LOG])
-    monkeypatch.setattr(Shelf, "logs", lambda *_: next(logs))
-    assert workloads(Shelf()).environment("p")["TEXT"] == "a = b"
-
-
-def test_an_environment_that_is_never_whole_fails_the_check() -> None:
-    with pytest.raises(CheckFailed, match="container main of p writes its environment"):
-        workloads(Shelf(log=LOG[: LOG.index("Z TEXT")]), api_answer=0.01).environment("p")
-
-
-def test_a_container_writes_its_environment_to_its_end() -> None:
-    kube = Shelf()
-    workloads(kube).pod("p")
-    *_, script = kube.created[0]["spec"]["containers"][0]["command"]
-    assert script.startswith("env; echo environment-ends-here; ")
-
-
 def test_a_pod_tolerates_the_taints_of_the_nodes_that_checks_run_on() -> None:
     kube = Shelf()
     replace(workloads(kube), tolerations=[{"key": "gpu", "operator": "Exists"}]).pod("p")
