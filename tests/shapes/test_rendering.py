@@ -85,6 +85,7 @@ def test_the_shapes_differ_in_what_they_are_there_for(manifests: dict[str, Path]
     assert [shape for shape in SHAPES if pods[shape].get("hostNetwork")] == ["host-port"]
     assert told["single"].devices == 1
     assert told["whole-node"].all_devices
+    assert [shape for shape in SHAPES if told[shape].shown_by_node] == ["whole-node"]
     assert all(spec["allowMultipleAllocations"] for spec in told["capacity"].device_specs)
     assert told["partitions"].shared_counters
     assert any(spec.get("taints") for spec in told["partitions"].device_specs)
