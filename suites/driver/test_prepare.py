@@ -29,14 +29,18 @@ def test_device_visible(check_run: CheckRun, workloads: Workloads) -> None:
         check_run.note(WEAKER)
         _differs(check_run, workloads, control, node)
         return
-    if text := same_for_all(workloads, node):
-        inconclusive(f"the manifest's `proof` is the same for all devices of {node}: {text}")
+    _tells_apart(workloads, node)
     wanted = proofs_of(workloads, workloads.claims_of("holder")["device"])
     if common := wanted & control.seen:
         inconclusive(f"the manifest's `proof` shows {sorted(common)} in containers without a claim, too")
     seen = seen_devices(workloads, "holder") - control.seen
     hint = "" if seen == wanted else control.hint("holder")
     expect(seen == wanted, f"the container sees {sorted(wanted)}", f"it sees {sorted(seen)}", hint)
+
+
+def _tells_apart(workloads: Workloads, node: str) -> None:
+    if text := same_for_all(workloads, node):
+        inconclusive(f"the manifest's `proof` is the same for all devices of {node}: {text}")
 
 
 def _differs(check_run: CheckRun, workloads: Workloads, control: Control, node: str) -> None:
@@ -69,11 +73,13 @@ def test_isolation(check_run: CheckRun, workloads: Workloads) -> None:
         templates={"pair": "pair"},
         containers={"left": ["pair/left"], "right": ["pair/right"], "neither": []},
     )
-    control = control_on(workloads, workloads.await_running("holder")["spec"]["nodeName"])
+    node = workloads.await_running("holder")["spec"]["nodeName"]
+    control = control_on(workloads, node)
     if workloads.instance.manifest.proof is None:
         check_run.note(WEAKER)
         _differ_in_a_pod(control)
         return
+    _tells_apart(workloads, node)
     claim = workloads.claims_of("holder")["pair"]
     of_devices = proofs_of_all(workloads, claim)
     seen: dict[tuple[str, str], Set[str]] = {("a pod without a claim", "main"): control.seen & of_devices}

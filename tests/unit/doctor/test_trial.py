@@ -53,7 +53,7 @@ def test_a_container_that_has_something_else_is_a_matter_of_the_proof(monkeypatc
     found, _ = tried(monkeypatch, ENV, environment=["PATH=/bin", "GPUS_0=x"])
     assert (found.level, found.about) == ("FAIL", "proof")
     assert found.says == (
-        "n: x is not to be seen; looked for variables whose names match GPU_.*; "
+        "on n: x is not to be seen; looked for variables whose names match GPU_.*; "
         "by the claim the container has: variable GPUS_0=x"
     )
     assert "`proof` in the driver's manifest" in found.remedy
@@ -61,4 +61,4 @@ def test_a_container_that_has_something_else_is_a_matter_of_the_proof(monkeypatc
 
 def test_without_a_proof_any_difference_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = tried(monkeypatch, None, environment=["PATH=/bin", "GPUS_0=x"])
-    assert found.level == "OK"
+    assert (found.level, found.says) == ("OK", "a pod on each of 1 nodes had more by its claim than one without")
