@@ -1,4 +1,4 @@
-"""The shapes with the driver's code in them, and the tools that render packages where they are installed."""
+"""The shapes with the driver's code in them, what renders packages, and runs of the suite."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from drivers.loading import load
+from fixtures.cluster.node_image.workshop import building_alone
+from fixtures.cluster.tools import provide
 from tests.runs import Suite
 from tests.shapes.layout import lay_out
 
@@ -14,6 +17,14 @@ from tests.shapes.layout import lay_out
 def manifests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The usable manifest of each shape by its name."""
     return lay_out(tmp_path_factory.mktemp("shapes") / "all")
+
+
+@pytest.fixture(scope="session")
+def tools(manifests: dict[str, Path]) -> None:
+    """helm and kustomize are on PATH: built, if they are not there."""
+    with building_alone("shapes", print):
+        for manifest in manifests.values():
+            provide(load(str(manifest)), print)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,7 @@ from tests.shapes.layout import SHAPES
 
 Object = dict[str, Any]
 PROBES = {"startupProbe", "livenessProbe", "readinessProbe"}
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("helm") and shutil.which("kustomize")), reason="needs helm and kustomize on PATH"
-)
+pytestmark = pytest.mark.usefixtures("tools")
 
 
 def installed(manifest: Path, version: str = "1.0.0") -> tuple[Instance, dict[tuple[str, str], Object]]:
