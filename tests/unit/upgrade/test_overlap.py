@@ -16,17 +16,19 @@ from fixtures.upgrade import overlap
 from fixtures.upgrade.overlap import GATE, Meeting, Overlaps, overlap_problems, roll_out_step_by_step
 
 Object = dict[str, Any]
+Objects = list[Object]
+Strings = list[str]
 INSTANCE = Instance(load("fake"), id="1a2b3c", run="run-1", version="1.0.0", node_selector={})
 
 
-def daemon_sets(desired: int = 2) -> list[Object]:
+def daemon_sets(desired: int = 2) -> Objects:
     """Those of the fake driver; the second has nodes only if told to."""
     first, second = (item for item in render(INSTANCE) if item["kind"] == "DaemonSet")
     first["status"], second["status"] = {"desiredNumberScheduled": 2}, {"desiredNumberScheduled": desired - 2}
     return [first, second]
 
 
-def problems(items: list[Object]) -> list[str]:
+def problems(items: Objects) -> list[str]:
     driver: Any = SimpleNamespace(instance=INSTANCE, daemon_sets=lambda: items)
     return overlap_problems(driver)
 
@@ -125,16 +127,17 @@ class Cluster:
         self._pods = {f"old-{node}": _pod(f"old-{node}", node, "Ready", "ContainersReady") for node in self.nodes}
         self._versions = itertools.count(1)
 
-    def daemon_sets(self) -> list[Object]:
+    def daemon_sets(self) -> Objects:
         return [{"spec": {}}]
 
-    def pods(self) -> list[Object]:
-        return list(self._pods.values())
+    def list(self, kind: str, namespace: str) -> Objects:
+        assert (kind, namespace) == ("Pod", self.home)
+        return [*self._pods.values()]
 
-    def owns(self, pod: Object) -> bool:
+    def is_part(self, pod: Object) -> bool:
         return bool(pod)
 
-    def registered(self, node: str) -> list[str]:
+    def registered(self, node: str) -> Strings:
         return self.sockets[node]
 
     def mark(self, what: str) -> None:
@@ -148,8 +151,8 @@ class Cluster:
         for item in overlay(daemon_sets()):
             assert item["spec"]["template"]["spec"]["readinessGates"] == [{"conditionType": GATE}]
 
-    def listing(self, *_: Any) -> tuple[list[Object], str]:
-        return self.pods(), "0"
+    def listing(self, *_: Any) -> tuple[Objects, str]:
+        return [*self._pods.values()], "0"
 
     def watch(self, *_: Any) -> Iterator[tuple[str, Object]]:
         for node in self.nodes:

@@ -14,6 +14,7 @@ from fixtures.check.outcomes import CheckFailed
 from fixtures.upgrade.rollouts import HOPELESS, await_replaced, begin_failing, broken_versions
 
 Object = dict[str, Any]
+Objects = list[Object]
 
 
 def instance(driver: str = "fake") -> Instance:
@@ -34,7 +35,7 @@ def pod(name: str, *, ready: bool = True, restarts: int = 0, waiting: str = "") 
 class Driver:
     """One whose pods are, one after the other, those that the test says."""
 
-    def __init__(self, *steps: list[Object]) -> None:
+    def __init__(self, *steps: Objects) -> None:
         self.kube: Any = self
         self.instance = instance()
         self.home = "dra-1a2b3c"
@@ -43,11 +44,8 @@ class Driver:
         self.changes: list[tuple[Instance, Overlay | None]] = []
         self._steps = list(steps)
 
-    def owns(self, item: Object) -> bool:
+    def is_part(self, item: Object) -> bool:
         return not item["metadata"]["name"].startswith("workload")
-
-    def pods(self) -> list[Object]:
-        return [item for item in self._steps[0] if self.owns(item)]
 
     def await_rolled_out(self, what: str) -> None:
         assert what
@@ -59,7 +57,7 @@ class Driver:
     def mark(self, what: str) -> None:
         assert what
 
-    def listing(self, *_: Any) -> tuple[list[Object], str]:
+    def listing(self, *_: Any) -> tuple[Objects, str]:
         return self._steps[0], "0"
 
     def watch(self, *_: Any) -> Iterator[tuple[str, Object]]:
@@ -69,9 +67,9 @@ class Driver:
             yield from (("DELETED", item) for item in before if item["metadata"]["name"] not in names)
         self._steps[:-1] = []
 
-    def list(self, *_: Any, **__: Any) -> Any:
-        """No events."""
-        return []
+    def list(self, kind: str, *_: Any, **__: Any) -> Any:
+        """Pods; no events."""
+        return self._steps[0] if kind == "Pod" else []
 
 
 def replaced(driver: Any) -> list[str]:
