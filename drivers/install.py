@@ -50,6 +50,13 @@ class Instance:
         object.__setattr__(self, "names", known)
 
     @property
+    def package_names(self) -> dict[str, str]:
+        """What stands in the package for its names; in that of a driver whose name is fixed it is always the same."""
+        if not self.manifest.shared:
+            return self.names
+        return {"id": "driver", "prefix": "driver", "namespace": self.home, "name": self.name}
+
+    @property
     def name(self) -> str:
         """The driver name, as in slices and allocation results."""
         return self.names["name"]
@@ -118,7 +125,7 @@ def _packaged(instance: Instance) -> list[Object]:
     texts = [environment.from_string(file.read_text()).render(variables(instance)) for file in package.files]
     if package.chart:
         values = {key: _filled(value, instance) for key, value in package.set.items()}
-        release = (manifest.install.release or ("driver" if manifest.shared else "{prefix}")).format(**instance.names)
+        release = (manifest.install.release or "{prefix}").format(**instance.package_names)
         texts.append(templated(package, release, instance.home, values, instance.kubernetes))
     if package.directory:
         texts.append(kustomized(package.directory))
@@ -132,13 +139,13 @@ def _packaged(instance: Instance) -> list[Object]:
 
 
 def _filled(value: str | int | bool, instance: Instance) -> str:
-    return value.format(**instance.names) if isinstance(value, str) else str(value).lower()
+    return value.format(**instance.package_names) if isinstance(value, str) else str(value).lower()
 
 
 def variables(instance: Instance) -> dict[str, Any]:
     """What templates are rendered with."""
     return {
-        **instance.names,
+        **instance.package_names,
         "run": instance.run,
         "image": instance.image,
         "version": instance.version,
@@ -153,7 +160,7 @@ def _code(instance: Instance, source: Path) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": f"{instance.names['prefix']}-code", "namespace": instance.namespace},
+        "metadata": {"name": f"{instance.package_names['prefix']}-code", "namespace": instance.home},
         "binaryData": {"code.zip": base64.b64encode(archive(source)).decode()},
     }
 

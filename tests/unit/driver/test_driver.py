@@ -60,7 +60,7 @@ def run_daemon_sets(memory: Memory) -> None:
         item["status"] = {**counts, "observedGeneration": item["metadata"]["generation"]}
     if not any(i["kind"] == "DaemonSet" for i in memory.objects.values()):
         for kind, space, name in list(memory.objects):
-            if kind == "Pod" and name.startswith(NAME):
+            if kind == "Pod" and name.startswith("driver"):
                 memory.drop(kind, name, space)
 
 

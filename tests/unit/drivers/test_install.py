@@ -173,3 +173,14 @@ def test_python_imports_an_archive_without_its_sources(source: Path, statement: 
     command = [sys.executable, "-P", "-c", statement]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"{target}/")
+
+
+def test_the_package_of_a_fixed_name_is_the_same_for_every_check() -> None:
+    fake = load("fake")
+    workload = fake.workload.model_copy(update={"namespace": "gpu"})
+    fixed = fake.model_copy(update={"name": "gpu.example.com", "workload": workload})
+    first, second = instance(manifest=fixed), instance(id="4d5e6f", manifest=fixed)
+    assert first.namespace != second.namespace, "the checks' own"
+    assert render(first) == render(second)
+    assert {item["metadata"].get("namespace", "gpu") for item in render(first)} == {"gpu"}
+    assert the(render(first), "ConfigMap")["metadata"]["name"] == "driver-code"
