@@ -11,6 +11,7 @@ from drivers.manifest import Proof
 from fixtures.check.outcomes import OtherOutcome
 from fixtures.workload.control import control_on, has_room_for_another
 from fixtures.workload.proofs import looked_for, proofs_of, proofs_of_all, same_for_all, seen_devices
+from fixtures.workload.room import Room
 from fixtures.workload.workloads import Workloads
 from tests.unit.workload.test_workloads import Shelf, workloads
 
@@ -207,15 +208,6 @@ def test_what_is_looked_for_is_told_in_words() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("claim", "fits"),
-    [
-        ({}, True),
-        ({"count": 2}, False),
-        ({"per_node": 1}, False),
-        ({"per_node": 2, "count": 2}, True),
-        ({"allocation_mode": "All"}, False),
-    ],
-)
-def test_a_second_claim_is_made_where_it_surely_fits(claim: Object, fits: bool) -> None:
-    assert has_room_for_another(at(Shelf(ON_N), None, **claim), "n") is fits
+@pytest.mark.parametrize(("rooms", "fits"), [({"n": 2}, True), ({"n": 1}, False), ({}, False)])
+def test_a_second_claim_is_made_where_it_surely_fits(rooms: dict[str, int], fits: bool) -> None:
+    assert has_room_for_another(at(Shelf(ON_N), None).within(Room(rooms)), "n") is fits
