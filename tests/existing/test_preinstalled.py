@@ -20,6 +20,7 @@ from fixtures.kube.polls import poll
 from fixtures.kube.status import rolled_out
 from fixtures.kube.timeouts import Timeouts
 from fixtures.kube.waits import wait_for
+from fixtures.workload.workloads import WORKLOAD_LABEL
 
 if TYPE_CHECKING:
     from tests.existing.conftest import ByHand, Everything
@@ -133,20 +134,67 @@ def test_a_socket_that_it_does_not_miss_comes_back(
     assert before.changes(look(), ROLLED_OUT) == []
 
 
+def is_aside(by_hand: ByHand) -> bool:
+    return any(".aside-" in path for path in sockets(by_hand))
+
+
+def is_hung(by_hand: ByHand) -> bool:
+    return any(".hung-" in path for path in sockets(by_hand))
+
+
+def is_stopped(by_hand: ByHand) -> bool:
+    stopped = "grep -ls '^State:.T' /proc/[0-9]*/status || true"
+    return any(by_hand.commands.run(["docker", "exec", n, "sh", "-c", stopped], limit=60) for n in by_hand.nodes())
+
+
+def is_nowhere(by_hand: ByHand) -> bool:
+    sets = by_hand.kube.list("DaemonSet", SPACE)
+    return any("dra-conformance/nowhere" in item["spec"]["template"]["spec"]["nodeSelector"] for item in sets)
+
+
+def is_cordoned(by_hand: ByHand) -> bool:
+    return any(node["spec"].get("unschedulable") for node in by_hand.kube.list("Node"))
+
+
+INJURIES: dict[str, tuple[str, Callable[[ByHand], bool]]] = {
+    "a socket removed": (LOST, is_aside),
+    "a socket that hangs in its place": ("liveness.probe.truthful", is_hung),
+    "its process stopped": ("liveness.restart.hung", is_stopped),
+    "it is nowhere": ("upgrade.downtime.running-pods-survive", is_nowhere),
+    "a node drained": ("drain.order.driver-last", is_cordoned),
+}
+
+
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_a_run_that_is_ended_meanwhile_brings_it_back(
-    by_hand: ByHand, suite: Suite, blind: str, workers: str, look: Callable[[], Everything]
+@pytest.mark.parametrize("injury", INJURIES)
+def test_a_run_that_is_ended_in_the_middle_of_an_injury_undoes_it(
+    by_hand: ByHand, suite: Suite, blind: str, injury: str, workers: str, look: Callable[[], Everything]
 ) -> None:
+    check, is_there = INJURIES[injury]
     before, there = look(), sockets(by_hand)
-    process = suite.start(*disturbing(by_hand), blind, f"--dra-check={LOST}", workers)
-    assert poll(lambda: any(".aside-" in path for path in sockets(by_hand)), 120), "the socket is removed"
+    process = suite.start(*disturbing(by_hand), blind, f"--dra-check={check}", workers)
+    assert poll(lambda: is_there(by_hand), 240), injury
     process.send_signal(signal.SIGTERM)
     done = suite.end(process)
-    assert done.outcomes()[LOST] == "not-run"
+    assert done.outcomes()[check] == "not-run"
     assert done.report
     assert done.report.leftovers == ()
+    assert not is_there(by_hand)
     assert sockets(by_hand) == there
     assert before.changes(look(), ROLLED_OUT) == []
+
+
+def test_a_doctor_that_is_ended_leaves_nothing(
+    by_hand: ByHand, suite: Suite, vendors: str, look: Callable[[], Everything]
+) -> None:
+    before = look()
+    process = suite.start(f"--dra-kubeconfig={by_hand.kubeconfig}", vendors, "--dra-doctor")
+    assert poll(lambda: by_hand.kube.list("Pod", labels=WORKLOAD_LABEL), 120), "it tries a pod on each worker"
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=240)
+    assert process.returncode == 2, said
+    assert "interrupted" in said
+    assert before.changes(look()) == []
 
 
 def test_devices_in_use_are_left_to_their_holders(by_hand: ByHand, suite: Suite, vendors: str) -> None:
