@@ -78,11 +78,11 @@ def test_ends(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drain
 
     The product's own drain lets it go, by the label of the node that it selects.
     """
-    node = quiet_node.name
+    node, release = quiet_node.name, quiet_node.release
     workloads.template("single")
     workloads.pod("slow", templates={"device": "single"}, node=node, linger=4)
     workloads.await_running("slow")
-    let_go = drains.own("--driver", driver.name, "--release", quiet_node.release)
+    let_go = drains.own("--driver", driver.name, "--release", release)
     with drains.draining(node, let_go) as drain:
         stays_ready_until_gone(driver, node, ["slow"])
         drain.await_end()

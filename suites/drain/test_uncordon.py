@@ -21,11 +21,11 @@ from fixtures.workload.workloads import Workloads
 )
 def test_heals(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
     """Drained, rid of its driver, uncordoned and given back to the driver, a node takes claims again."""
-    node = quiet_node.name
+    node, release = quiet_node.name, quiet_node.release
     workloads.template("single")
     workloads.pod("before", templates={"device": "single"}, node=node, linger=3)
     workloads.await_running("before")
-    let_go = drains.own("--driver", driver.name, "--release", quiet_node.release)
+    let_go = drains.own("--driver", driver.name, "--release", release)
     with drains.draining(node, let_go) as drain:
         stays_ready_until_gone(driver, node, ["before"])
         drain.await_end()
