@@ -79,7 +79,7 @@ def test_a_burden_wants_each_device_twice(
     memory: Memory, driver: Driver, workloads: Workloads, devices: int, pods: int
 ) -> None:
     put_slice(memory, devices)
-    names = burden(workloads.within(room_of(driver)), "n")
+    names = burden(workloads.within(room_of(driver, driver.slices())), "n")
     assert len(names) == pods
     assert all(("Pod", SPACE, name) in memory.objects for name in names)
 
@@ -88,7 +88,7 @@ def test_pods_that_ran_make_room_and_those_put_off_are_not_waited_for(
     memory: Memory, driver: Driver, workloads: Workloads
 ) -> None:
     put_slice(memory, 2)
-    names = burden(workloads.within(room_of(driver)), "n")
+    names = burden(workloads.within(room_of(driver, driver.slices())), "n")
     failed: Object = {
         "kind": "Event",
         "metadata": {"name": "e", "namespace": SPACE, "creationTimestamp": ""},
@@ -104,7 +104,7 @@ def test_pods_that_ran_make_room_and_those_put_off_are_not_waited_for(
 
 def test_a_restart_under_load_ends_the_wait(memory: Memory, driver: Driver, workloads: Workloads) -> None:
     put_slice(memory, 2)
-    watch, names = steadiness(driver), burden(workloads.within(room_of(driver)), "n")
+    watch, names = steadiness(driver), burden(workloads.within(room_of(driver, driver.slices())), "n")
     memory.later = [lambda: memory.put(driver_pod(restarts=1))]
     with pytest.raises(CheckFailed, match="driver restarted: driver-x"):
         watch.await_all_ran(workloads, names)

@@ -53,7 +53,8 @@ def put(memory: Memory, *devices: Object) -> None:
 )
 def test_untainted_devices_are_those_that_claims_can_have(memory: Memory, claim: Object, room: int) -> None:
     put(memory, {}, {}, {"taints": [{**TAINT, "effect": "None"}]}, {"taints": [TAINT]})
-    assert room_of(driver(memory, **claim)).by_node == {"n": room}
+    made = driver(memory, **claim)
+    assert room_of(made, made.slices()).by_node == {"n": room}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,8 @@ def test_where_slices_do_not_tell_that_is_known(
     selectors = [{"cel": {"expression": selector}}] if selector else []
     metadata = {"name": "d-1a2b3c.fake.dra"}
     memory.put({"kind": "DeviceClass", "metadata": metadata, "spec": {"selectors": selectors}})
-    assert is_plain(driver(memory, **claim)) is plain
+    made = driver(memory, **claim)
+    assert is_plain(made, made.slices()) is plain
 
 
 def test_a_pod_lacks_room_while_others_of_the_check_have_it() -> None:
@@ -98,7 +100,7 @@ def test_a_claim_that_pods_share_counts_once_and_one_of_two_requests_twice() -> 
 def test_a_check_that_asks_for_more_than_there_is_cannot_tell(memory: Memory) -> None:
     put(memory, {})
     one = driver(memory)
-    made = replace(Workloads(memory, one.instance, one.timeouts), room=room_of(one))
+    made = replace(Workloads(memory, one.instance, one.timeouts), room=room_of(one, one.slices()))
     made.template("single")
     for name in ("first", "second"):
         made.pod(name, templates={"device": "single"}, node="n")
