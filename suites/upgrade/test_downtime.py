@@ -132,8 +132,9 @@ def test_devices_not_reused(driver: Driver, workloads: Workloads) -> None:
         workloads.delete(f"leaver-on-{node}")
         workloads.pod(f"next-on-{node}", templates={"device": "single"}, node=node)
     keep_devices(workloads, held, AWAY)
-    driver.start()
+    driver.come_back()
     await_devices_left(workloads, held)
+    driver.await_up()
     for node in driver.nodes:
         workloads.await_running(f"next-on-{node}")
     no_device_leaked(driver, workloads)

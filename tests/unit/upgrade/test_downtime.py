@@ -69,16 +69,33 @@ def test_a_device_that_another_claim_gets_is_told(memory: Memory, workloads: Wor
         keep_devices(workloads, held_by(workloads, ["p"]), seconds=60)
 
 
-def test_a_device_is_told_that_was_taken_from_a_claim_which_is_gone(memory: Memory, workloads: Workloads) -> None:
+@pytest.mark.parametrize("gone", [True, False], ids=["claim gone", "claim emptied"])
+def test_a_device_is_told_that_is_free_though_nobody_took_it_yet(
+    memory: Memory, workloads: Workloads, gone: bool
+) -> None:
     holder(memory)
-
-    def taken() -> None:
+    held = held_by(workloads, ["p"])
+    if gone:
         memory.drop("ResourceClaim", "held", SPACE)
-        memory.put(claim("held", "device-1"))
+    else:
+        uid = memory.get("ResourceClaim", "held", SPACE)["metadata"]["uid"]
+        emptied = claim("held")
+        emptied["metadata"]["uid"] = uid
+        memory.put(emptied)
+    loss = "device device-1 of pool node, which p had, is allocated no longer"
+    with pytest.raises(CheckFailed, match=loss):
+        keep_devices(workloads, held, seconds=60)
+    with pytest.raises(CheckFailed, match=f"{loss} while p is there still"):
+        await_devices_left(workloads, held)
 
-    memory.later = [taken]
+
+def test_a_claim_of_the_same_name_is_another(memory: Memory, workloads: Workloads) -> None:
+    holder(memory)
+    held = held_by(workloads, ["p"])
+    memory.drop("ResourceClaim", "held", SPACE)
+    memory.put(claim("held", "device-1"))
     with pytest.raises(CheckFailed, match="claim held got device device-1"):
-        keep_devices(workloads, held_by(workloads, ["p"]), seconds=60)
+        keep_devices(workloads, held, seconds=60)
 
 
 def test_devices_that_go_to_others_once_their_pod_is_gone_are_free(memory: Memory, workloads: Workloads) -> None:
@@ -125,10 +142,10 @@ def test_a_device_that_is_given_away_before_its_pod_is_gone_is_told(
     holder(memory)
 
     def robbed() -> None:
+        memory.put(claim("greedy", "device-1"))
         memory.drop("ResourceClaim", "held", SPACE)
         if not stripped:
             memory.put(claim("held"))
-        memory.put(claim("greedy", "device-1"))
 
     held = held_by(workloads, ["p"])
     memory.later = [robbed]
