@@ -15,7 +15,7 @@ from fixtures.cluster.handle import ClusterHandle
 from fixtures.cluster.nodes.quiet import QuietNode
 from fixtures.drain_checks.cases import FOREIGN, every_case
 from fixtures.drain_checks.gate import await_gone_from, await_held, cordoned, held, stays_on
-from fixtures.drain_checks.order import stays_ready_until_gone
+from fixtures.drain_checks.order import stays_until_gone
 from fixtures.drain_checks.timings import DRIVER_STAYS
 from fixtures.drain_checks.ways import Drains
 from fixtures.driver.check_run import CheckRun
@@ -54,7 +54,7 @@ def test_predicate(
         users = {user for holder in left for user in holder.users if user.startswith("pod")}
         leaving = f"pod {driver.namespace}/mixed (Terminating)"
         expect(leaving in users, f"claims in use by {leaving}", ", ".join(sorted(users)))
-        stays_ready_until_gone(driver, node, ["mixed"])
+        stays_until_gone(driver, node, ["mixed"])
         await_held(driver, node, *claims.others)
         stays_on(driver, node, DRIVER_STAYS, "a claim for an extended resource and an unused one are there")
         if claims.extended:
@@ -84,7 +84,7 @@ def test_ends(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drain
     workloads.await_running("slow")
     let_go = drains.own("--driver", driver.name, "--release", release)
     with drains.draining(node, let_go) as drain:
-        stays_ready_until_gone(driver, node, ["slow"])
+        stays_until_gone(driver, node, ["slow"])
         drain.await_end()
         await_gone_from(driver, node, DRIVER_STAYS)
     quiet_node.label()

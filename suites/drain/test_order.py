@@ -6,7 +6,7 @@ from fixtures.check.decorator import check
 from fixtures.check.outcomes import expect
 from fixtures.cluster.nodes.quiet import QuietNode
 from fixtures.drain_checks.gate import await_held
-from fixtures.drain_checks.order import end_before_they_go, stays_ready_until_gone
+from fixtures.drain_checks.order import end_before_they_go, stays_until_gone
 from fixtures.drain_checks.ways import Drains
 from fixtures.driver.driver import Driver
 from fixtures.workload.leaks import no_device_leaked
@@ -22,7 +22,7 @@ from fixtures.workload.workloads import Workloads
     disturbs="node",
 )
 def test_driver_last(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drains: Drains) -> None:
-    """During a drain the driver stays Ready until the last pod that holds its devices on the node is gone."""
+    """During a drain the driver stays until the last pod that holds its devices on the node is gone."""
     workloads.template("single")
     for way in drains.ways:
         workloads.pod("quick", templates={"device": "single"}, node=quiet_node.name)
@@ -30,7 +30,7 @@ def test_driver_last(driver: Driver, workloads: Workloads, quiet_node: QuietNode
         for pod in ("quick", "slow"):
             workloads.await_running(pod)
         with drains.draining(quiet_node.name, way):
-            stays_ready_until_gone(driver, quiet_node.name, ["quick", "slow"])
+            stays_until_gone(driver, quiet_node.name, ["quick", "slow"])
     no_device_leaked(driver, workloads)
 
 

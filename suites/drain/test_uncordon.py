@@ -5,7 +5,7 @@ from __future__ import annotations
 from fixtures.check.decorator import check
 from fixtures.cluster.nodes.quiet import QuietNode
 from fixtures.drain_checks.gate import await_gone_from
-from fixtures.drain_checks.order import stays_ready_until_gone
+from fixtures.drain_checks.order import stays_until_gone
 from fixtures.drain_checks.ways import Drains
 from fixtures.driver.driver import Driver
 from fixtures.workload.leaks import no_device_leaked
@@ -27,7 +27,7 @@ def test_heals(driver: Driver, workloads: Workloads, quiet_node: QuietNode, drai
     workloads.await_running("before")
     let_go = drains.own("--driver", driver.name, "--release", release)
     with drains.draining(node, let_go) as drain:
-        stays_ready_until_gone(driver, node, ["before"])
+        stays_until_gone(driver, node, ["before"])
         drain.await_end()
         await_gone_from(driver, node, 0)
     quiet_node.label()

@@ -9,7 +9,7 @@ import pytest
 from drivers.install import Instance
 from drivers.loading import load
 from fixtures.check.outcomes import CheckFailed
-from fixtures.drain_checks.order import stays_ready_until_gone
+from fixtures.drain_checks.order import stays_until_gone
 from fixtures.driver.driver import Driver
 from fixtures.kube.timeouts import Timeouts
 
@@ -42,7 +42,7 @@ def driver(memory: Memory) -> Driver:
 def test_a_driver_that_goes_after_the_last_pod_was_drained_last(driver: Driver, memory: Memory) -> None:
     gone = iter(["quick", "slow"])
     memory.later = [lambda: memory.drop("Pod", next(gone), SPACE)] * 2
-    stays_ready_until_gone(driver, "node-1", ["quick", "slow"])
+    stays_until_gone(driver, "node-1", ["quick", "slow"])
     assert [d.what for d in driver.disturbances] == ["drain of node-1"]
 
 
@@ -55,7 +55,7 @@ def test_a_driver_may_go_once_the_last_pod_is_over_though_it_is_still_there(driv
         lambda: memory.drop("Pod", "driver-x", SPACE),
         lambda: memory.drop("Pod", "slow", SPACE),
     ]
-    stays_ready_until_gone(driver, "node-1", ["quick", "slow"])
+    stays_until_gone(driver, "node-1", ["quick", "slow"])
     assert memory.later == []
 
 
@@ -63,13 +63,23 @@ def test_a_driver_may_go_once_the_last_pod_is_over_though_it_is_still_there(driv
     "deed",
     [
         lambda memory: memory.drop("Pod", "driver-x", SPACE),
-        lambda memory: memory.put({**SERVING, "status": {"conditions": []}}),
+        lambda memory: memory.put({**SERVING, "status": {"phase": "Failed"}}),
         lambda memory: memory.put({**SERVING, "metadata": {**SERVING["metadata"], "deletionTimestamp": "2026"}}),
     ],
-    ids=["gone", "not ready", "leaving"],
+    ids=["gone", "over", "leaving"],
 )
 def test_a_driver_that_goes_before_the_last_pod_fails_at_once(driver: Driver, memory: Memory, deed: Any) -> None:
     memory.later = [lambda: memory.drop("Pod", "quick", SPACE), lambda: deed(memory)]
     with pytest.raises(CheckFailed) as caught:
-        stays_ready_until_gone(driver, "node-1", ["quick", "slow"])
-    assert "driver-x was not Ready while slow still held devices" in caught.value.observed
+        stays_until_gone(driver, "node-1", ["quick", "slow"])
+    assert "driver-x went while slow still held devices" in caught.value.observed
+
+
+def test_a_driver_whose_probe_fails_for_a_moment_is_not_drained(driver: Driver, memory: Memory) -> None:
+    memory.later = [
+        lambda: memory.put({**SERVING, "status": {"phase": "Running", "conditions": []}}),
+        lambda: memory.drop("Pod", "quick", SPACE),
+        lambda: memory.drop("Pod", "slow", SPACE),
+    ]
+    stays_until_gone(driver, "node-1", ["quick", "slow"])
+    assert memory.later == []
