@@ -50,6 +50,7 @@ def test_running_pods_survive(check_run: CheckRun, driver: Driver, workloads: Wo
     features=("rolling-update",),
     capabilities=("node-shell",),
     disturbs="driver",
+    across_versions=True,
 )
 def test_cross_version_release(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """What the old version prepared, the new one unprepares: the pod is soon gone, and its device free."""

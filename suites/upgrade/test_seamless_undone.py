@@ -43,6 +43,7 @@ def test_failed_rollout(check_run: CheckRun, driver: Driver, workloads: Workload
     features=("rolling-update", "downgrade"),
     capabilities=("node-shell",),
     disturbs="driver",
+    across_versions=True,
 )
 def test_rollback(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """An update can be taken back: the old version releases what the new one prepared, and pods start again."""

@@ -40,6 +40,7 @@ def test_a_check_runs_where_nothing_is_against_it() -> None:
     assert outcome(CHECK) is None
     assert outcome(replace(CHECK, capabilities=("node-shell",), since="1.35", disturbs="node")) is None
     assert outcome(CHECK, check=ID, practice="drain,rbac") is None
+    assert outcome(replace(CHECK, across_versions=True)) is None
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,12 @@ def test_a_check_runs_where_nothing_is_against_it() -> None:
             ("not-supported", "the driver's manifest declares rolling-update unsupported"),
         ),
         ({"fake": True}, {}, {"driver": "kubernetes-pydra"}, ("not-applicable", "needs the fake driver's switches")),
+        (
+            {"across_versions": True},
+            {},
+            {"driver": "kubernetes-pydra"},
+            ("not-supported", "the driver's manifest names no other version (`upgrade`)"),
+        ),
         (
             {"topology": "skew"},
             {},
