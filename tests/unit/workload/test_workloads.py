@@ -219,6 +219,10 @@ def claim_in(namespace: str, pool: str, driver: str = "d", **result: Any) -> Obj
     return {"kind": "ResourceClaim", "metadata": {"name": "c", "namespace": namespace}, "status": status}
 
 
+def of_run(claim: Object, run: str) -> Object:
+    return {**claim, "metadata": {**claim["metadata"], "labels": {RUN_LABEL: run}}}
+
+
 @pytest.mark.parametrize(
     ("claim", "theirs"),
     [
@@ -226,7 +230,8 @@ def claim_in(namespace: str, pool: str, driver: str = "d", **result: Any) -> Obj
         (claim_in("web", "p-elsewhere"), False),
         (claim_in("web", "p-n", driver="other"), False),
         (claim_in("web", "p-n", adminAccess=True), False),
-        (claim_in("dra-1a2b3c", "p-n"), False),
+        (of_run(claim_in("web", "p-n"), "another-run"), True),
+        (of_run(claim_in("web", "p-n"), "run-1"), False),
     ],
 )
 @pytest.mark.parametrize("fixed", [True, False])
