@@ -10,7 +10,7 @@ import pytest
 
 from fixtures.check.decorator import Check
 from fixtures.cluster.existing.kubeconfig import Access
-from fixtures.cluster.handle import ClusterHandle
+from fixtures.cluster.handle import ClusterHandle, Node
 from fixtures.cluster.kind.topology import TOPOLOGIES
 from fixtures.kube.api import Kube
 from fixtures.options.options import OPTIONS, Options, parse
@@ -23,7 +23,7 @@ from fixtures.run.questions import plan
 
 ID = "drain.order.driver-last"
 CHECK = Check(ID, "core", "GP-6", "wait")
-PLACE = Offer({"standard": OfferedCluster("1.35.4", frozenset({"node-shell"}))})
+PLACE = Offer({"standard": OfferedCluster("1.35.4", frozenset({"node-shell"}), takable=1)})
 
 
 def options(**values: str) -> Options:
@@ -74,6 +74,12 @@ def test_a_check_runs_where_nothing_is_against_it() -> None:
             {},
             {},
             ("not-applicable", "needs node-restart, old-kubelet, which this place does not allow"),
+        ),
+        (
+            {"takes": 2},
+            {"clusters": {"standard": OfferedCluster("1.35.4", frozenset(), takable=1)}},
+            {},
+            ("inconclusive", "needs 3 nodes that the driver is for, here is not more than 2"),
         ),
         (
             {"disturbs": "node"},
@@ -155,7 +161,8 @@ def test_kind_gives_all_topologies_each_with_its_own_version() -> None:
 def test_an_existing_cluster_gives_itself_and_no_other_topology(
     disruptive: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    handle = ClusterHandle("standard", "dev", tmp_path, "1.36.1", (), frozenset(), None, None, tmp_path)
+    nodes = tuple(Node(name, "worker", "") for name in ("a", "b"))
+    handle = ClusterHandle("standard", "dev", tmp_path, "1.36.1", nodes, frozenset(), None, None, tmp_path)
     access = Access("dev", "https://dev", tmp_path)
     monkeypatch.setattr(offers, "examine", lambda _settings, _directory: (access, handle))
     monkeypatch.setattr(Kube, "from_kubeconfig", lambda *_: None)
@@ -163,7 +170,9 @@ def test_an_existing_cluster_gives_itself_and_no_other_topology(
     monkeypatch.setattr(offers, "may", lambda *_: True)
     allowed = {"allow-disruptive": "true"} if disruptive else {}
     offer = foreseen(options(**{"cluster": "existing", "context": "dev"} | allowed))
-    assert offer.clusters == {"standard": OfferedCluster("1.36.1", frozenset({"node-shell", "kubelet-restart"}), "dev")}
+    assert offer.clusters == {
+        "standard": OfferedCluster("1.36.1", frozenset({"node-shell", "kubelet-restart"}), "dev", 1)
+    }
     assert offer.disruptive == disruptive
 
 

@@ -88,8 +88,26 @@ def test_the_clusters_of_a_session_are_those_of_its_directory(tmp_path: Path, cl
 
 
 def test_a_check_is_a_marker_with_facts_and_its_practice_is_in_its_id() -> None:
-    marked = check("scale.metrics.exposed", level="core", source="GP-8", hint="serve it", fake=True)
-    (facts,) = marked.args
+    @check("scale.metrics.exposed", level="core", source="GP-8", hint="serve it", fake=True)
+    def marked() -> None: ...
+
+    (mark,) = marked.pytestmark  # type: ignore[attr-defined]
+    (facts,) = mark.args
     assert facts == Check("scale.metrics.exposed", "core", "GP-8", "serve it", fake=True)
     assert facts.practice == "scale"
-    assert marked.name == "dra_check"
+    assert mark.name == "dra_check"
+
+
+def asks_for_none(driver: object) -> None: ...
+
+
+def asks_for_one(driver: object, quiet_node: object) -> None: ...
+
+
+def asks_for_two(quiet_nodes: object) -> None: ...
+
+
+@pytest.mark.parametrize(("test", "takes"), [(asks_for_none, 0), (asks_for_one, 1), (asks_for_two, 2)])
+def test_a_check_takes_the_nodes_that_its_fixtures_are(test: Any, takes: int) -> None:
+    marked = check("drain.order.driver-last", level="core", source="GP-6", hint="wait")(test)
+    assert marked.pytestmark[0].args[0].takes == takes

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from fixtures.check.decorator import check
+from fixtures.check.decorator import Test, check
 from fixtures.check.outcomes import CheckFailed, expect, inconclusive, not_applicable
 from fixtures.driver.check_run import CheckRun
 from fixtures.kube.api import Refused
@@ -18,7 +18,7 @@ from fixtures.recorder.seen import Seen
 from reports.model import Measurement
 
 
-def simple(name: str, **more: Any) -> pytest.MarkDecorator:
+def simple(name: str, **more: Any) -> Callable[[Test], Test]:
     return check(f"rbac.ends.{name}", level="core", source="GP-1", hint=f"the remedy of {name}", **more)
 
 
