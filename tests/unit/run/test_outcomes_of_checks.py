@@ -20,6 +20,7 @@ EXPECTED = {
     "failed-in-setup": "failed",
     "raised": "error",
     "refused": "error",
+    "forbidden": "inconclusive",
     "asserted": "error",
     "raised-in-setup": "error",
     "raised-in-teardown": "error",
@@ -71,6 +72,10 @@ def test_a_failure_is_told_with_both_sides_context_and_remedy(start: Callable[[s
     [
         ("raised", "RuntimeError: no such key"),
         ("refused", "ForbiddenError: 403"),
+        (
+            "forbidden",
+            "a policy of this cluster forbids what the check makes (remedy: exempt namespaces with the label ",
+        ),
         ("asserted", "AssertionError: an assumption of the suite"),
         ("raised-in-setup", "RuntimeError: no such file"),
         ("raised-in-teardown", "cleaning up: RuntimeError: it is still there"),

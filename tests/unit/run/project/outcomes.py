@@ -72,6 +72,13 @@ def test_refused() -> None:
     raise Refused(SimpleNamespace(status=403, reason="Forbidden", body='{"message": "no pods for you"}', headers={}))  # type: ignore[no-untyped-call]
 
 
+@simple("forbidden")
+def test_forbidden() -> None:
+    """It asks for what a policy of the cluster forbids."""
+    body = '{"message": "pods \\"p\\" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2"}'
+    raise Refused(SimpleNamespace(status=403, reason="Forbidden", body=body, headers={}))  # type: ignore[no-untyped-call]
+
+
 @simple("asserted")
 def test_asserted() -> None:
     """It stumbles over an assumption."""
