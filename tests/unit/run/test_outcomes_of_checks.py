@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 EXPECTED = {
     "passed": "passed",
+    "waited": "passed",
     "failed": "failed",
     "failed-in-setup": "failed",
     "raised": "error",
@@ -94,6 +95,10 @@ def test_every_other_outcome_has_its_reason(start: Callable[[str], Run], how: st
     assert result.reason is not None
     assert result.reason.startswith(reason)
     assert result.failure is None
+
+
+def test_what_a_check_waited_for_others_is_not_of_its_duration(start: Callable[[str], Run]) -> None:
+    assert of(start("mixed"), "waited").duration < 1.0
 
 
 def test_a_check_without_recorded_rights_that_is_refused_says_so(start: Callable[[str], Run]) -> None:

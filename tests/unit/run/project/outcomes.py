@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from fixtures.driver.check_run import CheckRun
 from fixtures.kube.api import Refused
 from fixtures.recorder.facts import PodFacts
 from fixtures.recorder.seen import Seen
+from fixtures.run.worker import WAITED
 from reports.model import Measurement
 
 
@@ -42,6 +44,18 @@ def breaks_late() -> Iterator[None]:
 def fails_late() -> Iterator[None]:
     yield
     raise CheckFailed("pods gone", "some stay")
+
+
+@pytest.fixture
+def leased(request: pytest.FixtureRequest) -> None:
+    request.node.stash[WAITED] = 1.0
+    threading.Event().wait(1.0)
+
+
+@simple("waited")
+@pytest.mark.usefixtures("leased")
+def test_waited() -> None:
+    """It waits until others leave it the cluster."""
 
 
 @simple("passed")
