@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.cluster.locks import alone, shared, taken
+from fixtures.cluster.locks import alone, alone_at_last, shared, taken
 
 LONG = 20.0
 SHORT = 0.3
@@ -88,6 +88,21 @@ def test_one_alone_waits_for_those_who_share_and_keeps_new_ones_out(tmp_path: Pa
     assert late.waits(), "the cluster is shared while one has it alone"
     writer.give_back()
     assert late.gets_it()
+
+
+def test_one_who_lets_others_go_first_has_it_alone_when_nobody_is_left(tmp_path: Path, start: Start) -> None:
+    reader = start(lambda: shared(tmp_path))
+    assert reader.gets_it()
+    patient = start(lambda: alone_at_last(tmp_path))
+    assert patient.waits()
+    late = start(lambda: shared(tmp_path))
+    assert late.gets_it(), "it made others wait"
+    reader.give_back()
+    assert patient.waits(), "it did not wait for who came later"
+    late.give_back()
+    assert patient.gets_it()
+    assert start(lambda: shared(tmp_path)).waits()
+    assert start(lambda: alone(tmp_path)).waits()
 
 
 def test_nodes_are_taken_by_one_each(tmp_path: Path, start: Start) -> None:

@@ -77,6 +77,14 @@ def test_after_a_rollout_it_is_the_version_of_before(fixed: Driver, memory: Memo
     assert not list((tmp_path / "undo").iterdir())
 
 
+def test_what_was_rolled_back_is_not_rolled_out_a_third_time(fixed: Driver, memory: Memory, tmp_path: Path) -> None:
+    with at_hand(fixed, tmp_path):
+        fixed.change_to(fixed.instance.upgraded())
+        memory.done.clear()
+        fixed.change_to(fixed.instance)
+        assert memory.done[:2] == [f"apply DaemonSet/{NAME}", f"patch DaemonSet/{NAME}"], "its stamp has a second owner"
+
+
 def test_one_that_does_not_come_up_is_waited_for_once(fixed: Driver, memory: Memory, tmp_path: Path) -> None:
     memory.reacts = lambda: None
     fixed.timeouts = Timeouts(1e-9)
