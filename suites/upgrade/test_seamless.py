@@ -38,7 +38,7 @@ def test_declared(driver: Driver) -> None:
     source="GP-3",
     hint="name the sockets after the pod UID, and be Ready only once the kubelet has registered the new pod",
     features=("rolling-update",),
-    disturbs="driver",
+    disturbs="rollout",
 )
 def test_overlap(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """Both versions are registered with each kubelet at the same time, and no node is without its driver meanwhile."""
@@ -56,7 +56,7 @@ def test_overlap(check_run: CheckRun, driver: Driver, workloads: Workloads) -> N
     source="GP-3a",
     hint="maxSurge 1, maxUnavailable 0, pod-UID socket names, Ready only once the kubelet has registered the new pod",
     features=("rolling-update",),
-    disturbs="driver",
+    disturbs="rollout",
 )
 def test_new_pods_start(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """Pods created all through the rollout start with no failed prepare, about as fast as before."""
@@ -82,7 +82,7 @@ def test_new_pods_start(check_run: CheckRun, driver: Driver, workloads: Workload
     source="GP-3",
     hint="never delete slices on stop, publish the same content in both versions, and keep each version's own sockets",
     features=("rolling-update",),
-    disturbs="driver",
+    disturbs="rollout",
 )
 def test_slices_continuous(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """No slice is deleted or recreated by a rollout, and pools stay complete."""

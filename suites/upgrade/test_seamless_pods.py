@@ -23,7 +23,7 @@ from fixtures.workload.workloads import Workloads
     hint="a driver that starts must leave prepared claims, their CDI files and the devices in use as they are",
     features=("rolling-update",),
     capabilities=("node-shell",),
-    disturbs="driver",
+    disturbs="rollout",
 )
 def test_running_pods_survive(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """Running pods neither restart nor lose their devices while two versions overlap."""
@@ -49,7 +49,7 @@ def test_running_pods_survive(check_run: CheckRun, driver: Driver, workloads: Wo
     hint="keep prepared claims on disk, where both versions find them, and let either release what the other prepared",
     features=("rolling-update",),
     capabilities=("node-shell",),
-    disturbs="driver",
+    disturbs="rollout",
     across_versions=True,
 )
 def test_cross_version_release(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
@@ -87,7 +87,7 @@ def test_cross_version_release(check_run: CheckRun, driver: Driver, workloads: W
     source="GP-3a",
     hint="on SIGTERM finish the calls that are being served, let no new ones in, and only then end",
     features=("rolling-update",),
-    disturbs="driver",
+    disturbs="rollout",
     fake=True,
 )
 def test_in_flight(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:

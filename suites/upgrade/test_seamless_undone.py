@@ -20,7 +20,7 @@ from fixtures.workload.workloads import Workloads
     source="GP-3",
     hint="a new version must not touch sockets, registrations or state of the old one before it has proven to work",
     features=("rolling-update",),
-    disturbs="driver",
+    disturbs="rollout",
 )
 def test_failed_rollout(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """A broken new version leaves the old one serving: pods start on each node, and the rollout can be taken back."""
@@ -42,7 +42,7 @@ def test_failed_rollout(check_run: CheckRun, driver: Driver, workloads: Workload
     hint="write a format of the state that the version before can read, until the next version",
     features=("rolling-update", "downgrade"),
     capabilities=("node-shell",),
-    disturbs="driver",
+    disturbs="rollout",
     across_versions=True,
 )
 def test_rollback(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:

@@ -20,7 +20,7 @@ from fixtures.workload.workloads import Workloads
     "label, a DaemonSet of their own with maxSurge 0, or set maxSurge 0 everywhere until all nodes are upgraded; where "
     "the driver is lost, delete its pod",
     capabilities=("old-kubelet",),
-    disturbs="driver",
+    disturbs="rollout",
     topology="skew",
 )
 def test_old_kubelet(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:

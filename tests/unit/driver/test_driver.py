@@ -193,6 +193,23 @@ def test_a_stopped_driver_is_nowhere_until_it_is_started(driver: Driver) -> None
     assert [d.what for d in driver.disturbances] == ["driver stopped", "driver started"]
 
 
+def test_a_driver_that_labels_bind_to_its_nodes_leaves_only_them(driver: Driver, memory: Memory) -> None:
+    driver.install()
+    for node in NODES:
+        memory.put({"kind": "Node", "metadata": {"name": node, "labels": {"devices": "true", "room": "spare"}}})
+    memory.done.clear()
+    driver.bound = {"devices": "true"}
+    driver.leave()
+    assert [memory.get("Node", node)["metadata"]["labels"] for node in NODES] == [{"room": "spare"}] * len(NODES)
+    assert memory.done == [f"patch Node/{node}" for node in NODES]
+    driver.undo.undo(memory, driver.shells)
+    whole = {"devices": "true", "room": "spare"}
+    assert [memory.get("Node", node)["metadata"]["labels"] for node in NODES] == [whole] * len(NODES)
+    driver.leave()
+    driver.come_back()
+    assert [memory.get("Node", node)["metadata"]["labels"] for node in NODES] == [whole] * len(NODES)
+
+
 def test_a_driver_that_was_left_stopped_comes_back_before_it_is_removed(driver: Driver, memory: Memory) -> None:
     driver.install()
     driver.stop()

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
 
-from fixtures.run.worker import spread
+from fixtures.run.worker import spread, takes
+from suites.drain import test_wrong_order
+from suites.liveness import test_restart
+from suites.upgrade import test_downtime, test_seamless, test_skew
 
 
 class Node:
@@ -24,6 +27,11 @@ class Node:
 
     def shutdown(self) -> None:
         self.shutting_down = True
+
+
+def item_of(test: Any) -> Any:
+    """What pytest makes of a check, as far as it matters here."""
+    return SimpleNamespace(get_closest_marker=lambda name: next(m for m in test.pytestmark if m.name == name))
 
 
 def handed_out(items: list[str], workers: int) -> list[list[str]]:
@@ -60,3 +68,27 @@ def test_takers_run_one_after_the_other_on_as_many_workers_as_there_are_lanes() 
     assert [[name for name in part if name in takers] for part in got[:3]] == [["t0", "t3"], ["t1", "t4"], ["t2", "t5"]]
     assert all(part[:2] == [name for name in part if name in takers] for part in got[:3])
     assert not [name for part in got[3:] for name in part if name in takers]
+
+
+ALIKE = {"wrong order": 1, "hung": 1, "cleanup": 2, "overlap": 0, "old kubelet": 0}
+
+
+@pytest.mark.parametrize(
+    ("facts", "more", "expected"),
+    [
+        ({"shared": True, "node_selector": {"a": "b"}}, {}, ALIKE),
+        ({"shared": True, "node_selector": {}}, {}, ALIKE | {"cleanup": 0}),
+        ({"shared": True, "node_selector": {"a": "b"}}, {"cluster": "existing"}, ALIKE | {"hung": 0, "cleanup": 0}),
+        ({"shared": False, "node_selector": {"a": "b"}}, {}, ALIKE | {"hung": 0, "cleanup": 0}),
+    ],
+)
+def test_who_disturbs_what_all_share_takes_nodes(facts: dict[str, Any], more: Any, expected: dict[str, int]) -> None:
+    tests = {
+        "wrong order": test_wrong_order.test_stuck_then_heals,
+        "hung": test_restart.test_hung,
+        "cleanup": test_downtime.test_cleanup_delayed,
+        "overlap": test_seamless.test_overlap,
+        "old kubelet": test_skew.test_old_kubelet,
+    }
+    options: Any = SimpleNamespace(driver=SimpleNamespace(**facts), **{"cluster": "kind", **more})
+    assert {name: takes(item_of(test), options) for name, test in tests.items()} == expected
