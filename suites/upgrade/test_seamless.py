@@ -39,6 +39,7 @@ def test_declared(driver: Driver) -> None:
     hint="name the sockets after the pod UID, and be Ready only once the kubelet has registered the new pod",
     features=("rolling-update",),
     disturbs="rollout",
+    alters=True,
 )
 def test_overlap(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """Both versions are registered with each kubelet at the same time, and no node is without its driver meanwhile."""

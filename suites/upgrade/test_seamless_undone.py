@@ -21,6 +21,7 @@ from fixtures.workload.workloads import Workloads
     hint="a new version must not touch sockets, registrations or state of the old one before it has proven to work",
     features=("rolling-update",),
     disturbs="rollout",
+    alters=True,
 )
 def test_failed_rollout(check_run: CheckRun, driver: Driver, workloads: Workloads) -> None:
     """A broken new version leaves the old one serving: pods start on each node, and the rollout can be taken back."""

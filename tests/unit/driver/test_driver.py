@@ -14,7 +14,7 @@ import pytest
 from drivers.install import Instance, render
 from drivers.loading import load
 from drivers.saboteurs import REGISTRY
-from fixtures.check.outcomes import CheckFailed, OtherOutcome
+from fixtures.check.outcomes import CheckFailed
 from fixtures.cluster.nodes.shell import DockerShell, NodeShell, NodeShellError
 from fixtures.cluster.undoing import UndoLog
 from fixtures.driver.disruptions import freeze
@@ -368,11 +368,6 @@ def test_devices_that_are_gone_and_sockets_that_are_lost_are_differences(
         heal(theirs, before)
     assert "node-1: it has no service socket" in str(told.value)
     assert "node-2: 1 of its devices are in no slice, such as node-2/device-7" in str(told.value)
-
-
-def test_a_preinstalled_driver_is_given_no_other_version(theirs: Driver) -> None:
-    with pytest.raises(OtherOutcome, match="not-applicable: a preinstalled driver is given no other version"):
-        theirs.change_to(theirs.instance, lambda objects: objects)
 
 
 def test_a_driver_is_removed_even_if_it_never_came_up(driver: Driver, memory: Memory) -> None:

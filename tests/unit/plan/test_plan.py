@@ -16,7 +16,7 @@ from fixtures.kube.api import Kube
 from fixtures.options.options import OPTIONS, Options, parse
 from fixtures.plan import offers
 from fixtures.plan.offers import foreseen, given
-from fixtures.plan.ruling import Offer, OfferedCluster, left_out, ruled_out
+from fixtures.plan.ruling import Offer, OfferedCluster, Ruling, left_out, ruled_out
 from fixtures.rights.right import Right
 from fixtures.rights.table import Table
 from fixtures.run.questions import plan
@@ -99,6 +99,17 @@ def test_why_a_check_does_not_run(
     change: dict[str, Any], offer: dict[str, Any], values: dict[str, str], says: tuple[str | None, str]
 ) -> None:
     assert outcome(replace(CHECK, **change), replace(PLACE, **offer), **values) == says
+
+
+def test_a_preinstalled_driver_is_given_nothing_that_its_vendor_has_not_shipped() -> None:
+    chosen = options()
+    preinstalled = chosen.driver.install.model_copy(update={"kind": "preinstalled"})
+    there = replace(chosen, driver=chosen.driver.model_copy(update={"install": preinstalled}))
+    altering = replace(CHECK, alters=True)
+    assert ruled_out(altering, chosen, PLACE) is None
+    assert ruled_out(altering, there, PLACE) == Ruling(
+        "not-applicable", "a preinstalled driver is given no other version than its own"
+    )
 
 
 def test_the_users_choice_comes_before_what_the_place_lacks() -> None:
