@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -104,10 +105,10 @@ def blind(by_hand: ByHand, vendors: str) -> str:
 
 
 def sockets(by_hand: ByHand) -> list[str]:
-    """Sockets of the vendor's driver, and what the suite has put aside, on all nodes."""
+    """Sockets of the vendor's driver, and what the suite has put aside, on all nodes; without the UIDs of its pods."""
     find = "find /var/lib/kubelet/plugins/d-vendor.fake.dra /var/lib/kubelet/plugins_registry -type s"
     found = [by_hand.commands.run(["docker", "exec", n, "sh", "-c", find], limit=60) for n in by_hand.nodes()]
-    return sorted(path for text in found for path in text.split())
+    return sorted(re.sub(r"[0-9a-f]{8}(-[0-9a-f]+){4}", "UID", path) for text in found for path in text.split())
 
 
 def disturbing(by_hand: ByHand) -> tuple[str, ...]:
@@ -147,8 +148,12 @@ def is_stopped(by_hand: ByHand) -> bool:
     return any(by_hand.commands.run(["docker", "exec", n, "sh", "-c", stopped], limit=60) for n in by_hand.nodes())
 
 
+def driver_sets(by_hand: ByHand) -> list[Object]:
+    return by_hand.kube.list("DaemonSet", SPACE)
+
+
 def is_nowhere(by_hand: ByHand) -> bool:
-    sets = by_hand.kube.list("DaemonSet", SPACE)
+    sets = driver_sets(by_hand)
     return any("dra-conformance/nowhere" in item["spec"]["template"]["spec"]["nodeSelector"] for item in sets)
 
 
@@ -228,3 +233,21 @@ def test_devices_in_use_are_left_to_their_holders(by_hand: ByHand, suite: Suite,
     kube.delete("Pod", name, "default")
     wait_for(kube, running, lambda pods: not pods, timeout=limit, what="gone")
     kube.delete("ResourceClaim", name, "default")
+
+
+def test_a_driver_that_somebody_keeps_as_it_is_cannot_be_judged(by_hand: ByHand, suite: Suite, vendors: str) -> None:
+    check = "upgrade.downtime.unprepared-claim-waits"
+    originals = [daemon_set["spec"]["template"]["spec"]["nodeSelector"] for daemon_set in driver_sets(by_hand)]
+    process = suite.start(*disturbing(by_hand), vendors, f"--dra-check={check}", "-n0")
+    assert poll(lambda: is_nowhere(by_hand), 240)
+    for daemon_set, original in zip(driver_sets(by_hand), originals, strict=True):
+        selector = dict.fromkeys(daemon_set["spec"]["template"]["spec"]["nodeSelector"]) | original
+        patch = json.dumps({"spec": {"template": {"spec": {"nodeSelector": selector}}}})
+        words = ("patch", "daemonset", daemon_set["metadata"]["name"], f"--namespace={SPACE}", "--type=merge")
+        by_hand.kubectl(*words, f"--patch={patch}", "--field-manager=gitops")
+    done = suite.end(process)
+    assert done.report
+    told = next(result for result in done.report.checks if result.id == check)
+    assert told.outcome == "inconclusive"
+    assert "was changed by gitops after this check had changed it" in (told.reason or "")
+    assert done.report.leftovers == ()

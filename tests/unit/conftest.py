@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from types import SimpleNamespace
 from typing import Any
 
@@ -70,7 +70,7 @@ class Memory(Kube):
 
     def watch(
         self, kind: str, since: str, seconds: float, namespace: str | None = None, labels: str = "", fields: str = ""
-    ) -> Iterator[tuple[str, Object]]:
+    ) -> Generator[tuple[str, Object]]:
         assert seconds > 0
         seen = len(self._events)
         assert self.later, f"waits for {kind} {namespace} {labels} {fields} since {since}, and nothing will happen"

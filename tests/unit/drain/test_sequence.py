@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,11 +37,11 @@ class Cluster(Memory):
         self.registered = True
         self.stuck = False
 
-    def watch(self, kind: str, since: str, seconds: float, *where: Any) -> Iterator[tuple[str, Object]]:
+    def watch(self, kind: str, since: str, seconds: float, *where: Any) -> Generator[tuple[str, Object]]:
         if self.later:
-            return super().watch(kind, since, seconds, *where)
-        threading.Event().wait(seconds)
-        return iter(())
+            yield from super().watch(kind, since, seconds, *where)
+        else:
+            threading.Event().wait(seconds)
 
     def post(self, path: str, body: Object, *, retry: bool = True) -> Object:  # noqa: ARG002
         name, dry_run = body["metadata"]["name"], bool(body["deleteOptions"]["dryRun"])

@@ -370,6 +370,24 @@ def test_devices_that_are_gone_and_sockets_that_are_lost_are_differences(
     assert "node-2: 1 of its devices are in no slice, such as node-2/device-7" in str(told.value)
 
 
+def test_who_changes_it_back_meanwhile_is_told(theirs: Driver, memory: Memory) -> None:
+    with at_hand(theirs, Path()):
+        theirs.leave()
+        assert theirs.meddled() == []
+        theirs.come_back()
+        theirs.leave()
+        item = memory.get("DaemonSet", NAME, SPACE)
+        item["metadata"]["managedFields"] = [
+            {"manager": "argocd-controller", "time": "2026-01-02T00:00:00Z"},
+            {"manager": "kube-controller-manager", "time": "2026-01-03T00:00:00Z", "subresource": "status"},
+            {"manager": "helm", "time": "2026-01-01T00:00:00Z"},
+        ]
+        memory.put(item)
+        theirs.come_back()
+        told = f"DaemonSet {NAME} was changed by argocd-controller after this check had changed it"
+        assert theirs.meddled() == [told]
+
+
 def test_a_driver_is_removed_even_if_it_never_came_up(driver: Driver, memory: Memory) -> None:
     memory.reacts = lambda: None
     driver.timeouts = Timeouts(1, {"driver_up": 1e-9})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -47,7 +47,7 @@ class Script(Kube):
 
     def watch(
         self, kind: str, since: str, seconds: float, namespace: str | None = None, labels: str = "", fields: str = ""
-    ) -> Iterator[tuple[str, Object]]:
+    ) -> Generator[tuple[str, Object]]:
         self.asked.append(" ".join(filter(None, ["watch", kind, namespace, labels, fields, "since", since])))
         for step in self._watches.pop(0) if self._watches else [After(seconds + 0.1, StopIteration())]:
             self.now += step.seconds
@@ -56,6 +56,14 @@ class Script(Kube):
             if isinstance(step.happens, Exception):
                 raise step.happens
             yield step.happens
+
+    def interrupted_watch(self, *_: Any) -> Generator[tuple[str, Object]]:
+        """One that is interrupted while it is closed."""
+        try:
+            yield "MODIFIED", pod("Running")
+            raise AssertionError("nobody goes on")
+        finally:
+            raise KeyboardInterrupt
 
     def pause(self, seconds: float) -> None:
         self.pauses.append(round(seconds, 3))
@@ -103,6 +111,15 @@ def test_what_is_true_at_once_needs_no_watch(script: Any) -> None:
     kube = script([pod("Running")])
     assert wait_for_running(kube)["status"]["phase"] == "Running"
     assert kube.asked == ["list Pod ns metadata.name=p"]
+
+
+def test_an_interruption_at_the_very_end_of_a_wait_is_not_lost(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    kube = script([pod("Pending")])
+    monkeypatch.setattr(kube, "watch", kube.interrupted_watch)
+    with pytest.raises(KeyboardInterrupt):
+        wait_for_running(kube)
+    with pytest.raises(KeyboardInterrupt):
+        stays(kube, PODS, lambda pods: "ran" if phase_of(pods, "Running") else None, seconds=30, what="p does not run")
 
 
 def test_a_wait_returns_what_its_predicate_returned(script: Any) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -167,7 +167,7 @@ class Script(Kube):
         self.watches = iter(self.steps[0][1])
         return self.steps.pop(0)[0], "1"
 
-    def watch(self, kind: str, since: str, *_: Any, **__: Any) -> Iterator[tuple[str, Object]]:
+    def watch(self, kind: str, since: str, *_: Any, **__: Any) -> Generator[tuple[str, Object]]:
         assert kind == "Namespace"
         self.since.append(since)
         for step in next(self.watches, [Ended()]):

@@ -83,6 +83,8 @@ def test_a_failure_is_told_with_both_sides_context_and_remedy(start: Callable[[s
         ("failed-in-teardown", "cleaning up: CheckFailed: expected: pods gone"),
         ("skipped", "bare skip: no time"),
         ("inconclusive", "one node only"),
+        ("meddled-with", "DaemonSet driver was changed by flux: pause whatever keeps the driver as it is"),
+        ("meddled-with-unseen", "DaemonSet driver was changed by flux: pause whatever keeps the driver as it is"),
         ("not-applicable", "too old"),
         ("not-supported", "the driver's manifest declares rolling-update unsupported"),
         ("fake-only", "needs the fake driver's switches"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterator
+from collections.abc import Generator
 from types import SimpleNamespace
 from typing import Any
 
@@ -154,7 +154,7 @@ class Cluster:
     def listing(self, *_: Any) -> tuple[Objects, str]:
         return [*self._pods.values()], "0"
 
-    def watch(self, *_: Any) -> Iterator[tuple[str, Object]]:
+    def watch(self, *_: Any) -> Generator[tuple[str, Object]]:
         for node in self.nodes:
             new, old = f"new-{node}", f"old-{node}"
             yield self._change("ADDED", _pod(new, node))

@@ -6,7 +6,7 @@ import copy
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
@@ -120,7 +120,7 @@ class Cluster(Kube):
         with self._changed:
             return list(self._pods.values()), str(len(self._changes))
 
-    def watch(self, kind: str, since: str, seconds: float, *_: Any, **__: Any) -> Iterator[tuple[str, Object]]:
+    def watch(self, kind: str, since: str, seconds: float, *_: Any, **__: Any) -> Generator[tuple[str, Object]]:
         assert kind == "Pod"
         try:
             for number in itertools.count(int(since)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from types import SimpleNamespace
 from typing import Any
 
@@ -60,7 +60,7 @@ class Driver:
     def listing(self, *_: Any) -> tuple[Objects, str]:
         return self._steps[0], "0"
 
-    def watch(self, *_: Any) -> Iterator[tuple[str, Object]]:
+    def watch(self, *_: Any) -> Generator[tuple[str, Object]]:
         for before, after in zip(self._steps, self._steps[1:], strict=False):
             names = {item["metadata"]["name"] for item in after}
             yield from (("MODIFIED", item) for item in after)

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -185,6 +185,19 @@ def test_failed_unexplained(check_run: CheckRun) -> None:
     """It fails, and the recorder's file is lost."""
     (check_run.handle.state / "recorder" / "events.jsonl").unlink()
     expect(False, "a device", "none")
+
+
+@simple("meddled-with")
+def test_meddled_with(check_run: CheckRun) -> None:
+    """It fails since somebody else changed what it had changed."""
+    check_run.driver = cast("Any", SimpleNamespace(meddled=lambda: ["DaemonSet driver was changed by flux"]))
+    expect(False, "no pod", "one")
+
+
+@simple("meddled-with-unseen")
+def test_meddled_with_unseen(check_run: CheckRun) -> None:
+    """It passes, and yet somebody else changed what it had changed."""
+    check_run.driver = cast("Any", SimpleNamespace(meddled=lambda: ["DaemonSet driver was changed by flux"]))
 
 
 def test_that_is_no_check() -> None:
