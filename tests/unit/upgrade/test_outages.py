@@ -54,12 +54,13 @@ class Stage:
         self.violations: list[Violation] = []
         self.returns: Callable[[Driver], object] = lambda _: None
         self.away = dict.fromkeys(NODES, 1.0)
+        self.left = 0.0
         recorder = SimpleNamespace(
             violations=lambda _, name: [v for v in self.violations if name in v.drivers], stretch=self._stretch
         )
         self.check_run = cast("CheckRun", SimpleNamespace(note=self.notes.append, recorder=recorder))
         monkeypatch.setattr(outages, "SETTLED", -1)
-        monkeypatch.setattr(outages, "vanish", lambda driver, _: driver.mark(LEAVES))
+        monkeypatch.setattr(outages, "vanish", self._vanish)
         monkeypatch.setattr(Driver, "start", lambda driver: self._start(driver))  # noqa: PLW0108 - to be bound
         monkeypatch.setattr(outages, "_run_a_pod", lambda driver: self.notes.append(f"pod of {driver.name}"))
 
@@ -68,8 +69,13 @@ class Stage:
             return Seen(at, "Registration", "ADDED", None, driver, node, False, RegistrationFacts(node))
 
         now = time.time()
-        first = [registered(now - 60, node) for node in NODES]
+        first = [registered(self.left, node) for node in NODES]
         return [*first, *(registered(now + at, node) for node, at in self.away.items())]
+
+    def _vanish(self, driver: Driver, _: str) -> None:
+        """It leaves; that it was registered is seen only now."""
+        driver.mark(LEAVES)
+        self.left = time.time()
 
     def _start(self, driver: Driver) -> None:
         self.returns(driver)
