@@ -18,7 +18,7 @@ from fixtures.cluster.kind.config import DEVICE_LABEL
 from fixtures.kube.informer import Scope
 from fixtures.kube.namespaces import namespace_object
 from fixtures.kube.polls import poll
-from fixtures.kube.status import rolled_out
+from fixtures.kube.status import is_leaving, rolled_out
 from fixtures.kube.timeouts import Timeouts
 from fixtures.kube.waits import wait_for
 from fixtures.workload.workloads import WORKLOAD_LABEL
@@ -101,6 +101,8 @@ def blind(by_hand: ByHand, vendors: str) -> str:
         by_hand.kubectl(*words, f"--patch={json.dumps(patch)}")
     limit = Timeouts()["rollout"]
     wait_for(by_hand.kube, Scope("DaemonSet", SPACE), rolled_out, timeout=limit, what="the blind probe rolled out")
+    stay = Scope("Pod", SPACE)
+    wait_for(by_hand.kube, stay, lambda pods: not any(map(is_leaving, pods)), timeout=limit, what="older pods gone")
     return vendors
 
 

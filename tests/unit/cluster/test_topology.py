@@ -31,3 +31,9 @@ def test_kubelet_of_the_mixed_cluster_is_as_old_as_its_control_plane_accepts() -
 def test_only_the_standard_topology_has_spare_nodes() -> None:
     assert STANDARD.roles.count("spare") == 3
     assert "spare" not in SKEW.roles
+
+
+def test_a_run_may_want_more_spare_nodes_where_there_are_any() -> None:
+    settings = ClusterSettings("1.37.2", "auto", more_spares=2)
+    assert settings.shape("standard").roles == (*STANDARD.roles, "spare", "spare")
+    assert settings.shape("skew") == SKEW

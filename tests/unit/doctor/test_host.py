@@ -70,27 +70,27 @@ def test_a_named_image_is_looked_for_by_its_name(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(("free", "level"), [(30e9, "OK"), (1e9, "FAIL")])
 def test_a_cluster_needs_space(free: float, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
-    assert [finding.level for finding in host.space(tmp_path, builds=True)] == [level, level]
-    assert len(host.space(tmp_path, builds=False)) == 1
+    assert [finding.level for finding in host.space(tmp_path, 6, builds=True)] == [level, level]
+    assert len(host.space(tmp_path, 6, builds=False)) == 1
 
 
 def test_inotify_instances_are_enough_or_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limit = tmp_path / "max_user_instances"
     monkeypatch.setattr(place, "INOTIFY_LIMIT", limit)
     limit.write_text("2048\n")
-    assert host.inotify().level == "OK"
+    assert host.inotify(6).level == "OK"
     limit.write_text("128\n")
     monkeypatch.setattr("os.access", lambda *_: True)
-    assert "a run will set it to 1024" in host.inotify().says
+    assert "a run will set it to 1024" in host.inotify(6).says
     monkeypatch.setattr("os.access", lambda *_: False)
-    assert host.inotify().level == "WARN"
+    assert host.inotify(6).level == "WARN"
 
 
 @pytest.mark.parametrize(("kilobytes", "level"), [(20_000_000, "OK"), (2_000_000, "WARN")])
 def test_nodes_need_memory(kilobytes: int, level: str, tmp_path: Path) -> None:
     meminfo = tmp_path / "meminfo"
     meminfo.write_text(f"MemTotal: 1 kB\nMemAvailable:   {kilobytes} kB\n")
-    assert host.memory(meminfo).level == level
+    assert host.memory(6, meminfo).level == level
 
 
 def test_go_is_asked_for_only_where_it_may_be_needed(monkeypatch: pytest.MonkeyPatch) -> None:
