@@ -61,7 +61,7 @@ class Cluster(Kube):
                     self._run(name)
                 else:
                     self.created[node].append(name)
-                    self.claims[name] = item["spec"]["resourceClaims"][0]
+                    self.claims[name] = next(iter(item["spec"]["resourceClaims"]), {})
                     if node not in self.stuck:
                         self._run(name)
         return item
@@ -179,29 +179,32 @@ def test_pods_are_created_on_each_node_before_during_and_after(cluster: Cluster)
         assert cluster.created[node] == [f"pod-{index}-{number + 1}" for number in range(ended[node])]
 
 
-def test_by_turns_a_pod_has_a_claim_of_its_own_and_one_that_is_kept_prepared(cluster: Cluster) -> None:
+def test_by_turns_a_pod_has_a_claim_of_its_own_one_that_is_kept_prepared_and_none(cluster: Cluster) -> None:
     starts = under_load(cluster, lambda: None)
     for name, claim in cluster.claims.items():
         _, index, number = name.split("-")
         kept = {"name": "device", "resourceClaimName": f"kept-{index}"}
         own = {"name": "device", "resourceClaimTemplateName": "single"}
-        assert claim == (kept if int(number) % 2 == 0 else own)
-    assert {start.pod: start.prepared for start in (*starts.before, *starts.since)} == {
-        start.pod: "resourceClaimName" in cluster.claims[start.pod] for start in (*starts.before, *starts.since)
-    }
+        assert claim == [own, kept, {}][(int(number) - 1) % 3]
+    said = {"own": "resourceClaimTemplateName", "prepared": "resourceClaimName"}
+    for start in (*starts.before, *starts.since):
+        assert said.get(start.claim) in {*cluster.claims[start.pod], None}
+        assert (start.claim == "none") == (cluster.claims[start.pod] == {})
 
 
 def test_the_slowest_of_each_kind_is_told(cluster: Cluster) -> None:  # noqa: ARG001 - the clock
     starts = Starts(
-        before=[Start("pod-0-1", 1.0, prepared=False), Start("pod-0-2", 1.2, prepared=True)],
-        since=[Start("pod-0-3", 2.0, prepared=False), Start("pod-0-5", 3.0, prepared=False)],
+        before=[Start("pod-0-1", 1.0, "own"), Start("pod-0-2", 1.2, "prepared")],
+        since=[Start("pod-0-4", 2.0, "own"), Start("pod-0-7", 3.0, "own"), Start("pod-0-6", 1.5, "none")],
         ends=[4.0, 2.5],
         refused=[],
     )
     assert str(starts) == (
         "slowest pod before the rollout 1.2 s of 2; since it began 3.0 s of 2 with a claim of their own, none with one "
-        "that was prepared; slowest end 4.0 s of 2"
+        "that was prepared, 1.5 s of 1 without a claim; slowest end 4.0 s of 2"
     )
+    assert starts.usual == 1.5
+    assert [start.pod for start in starts.judged] == ["pod-0-4", "pod-0-7"]
 
 
 def test_a_rollout_begins_once_pods_start_on_each_node(cluster: Cluster) -> None:
