@@ -29,6 +29,8 @@ EXPECTED = {
     "failed-then-raised": "failed",
     "skipped": "error",
     "inconclusive": "inconclusive",
+    "meddled-with": "inconclusive",
+    "meddled-with-unseen": "inconclusive",
     "not-applicable": "not-applicable",
     "not-supported": "not-supported",
     "fake-only": "not-applicable",
