@@ -35,6 +35,10 @@ class ByHand(PlainCluster):
     def nodes(self) -> list[str]:
         return [node["metadata"]["name"] for node in self.kube.list("Node", labels=DEVICE_LABEL)]
 
+    def disturbing(self) -> tuple[str, ...]:
+        """The options of a run that may do anything in it."""
+        return (f"--dra-kubeconfig={self.kubeconfig}", f"--dra-context={self.context}", "--dra-allow-disruptive")
+
     def kubectl(self, *words: str | Path) -> str:
         return self.commands.run([self.image.kubectl, "--kubeconfig", self.kubeconfig, *words], limit=120)
 

@@ -82,8 +82,7 @@ def test_a_run_that_may_disturb_it_undoes_what_it_did(
     by_hand: ByHand, suite: Suite, vendors: str, look: Callable[[], Everything]
 ) -> None:
     before = look()
-    options = (f"--dra-kubeconfig={by_hand.kubeconfig}", f"--dra-context={by_hand.context}", "--dra-allow-disruptive")
-    done = suite.run(*options, vendors, f"--dra-check={','.join(DISTURBING)}", "-n3", "--dist=worksteal")
+    done = suite.run(*by_hand.disturbing(), vendors, f"--dra-check={','.join(DISTURBING)}", "-n3", "--dist=worksteal")
     expected = {name: "not-applicable" if name in NOT_THEIRS else "passed" for name in DISTURBING}
     assert {name: done.outcomes()[name] for name in DISTURBING} == expected
     assert before.changes(look(), ROLLED_OUT) == []
@@ -113,21 +112,13 @@ def sockets(by_hand: ByHand) -> list[str]:
     return sorted(re.sub(r"[0-9a-f]{8}(-[0-9a-f]+){4}", "UID", path) for text in found for path in text.split())
 
 
-def disturbing(by_hand: ByHand) -> tuple[str, ...]:
-    return (
-        f"--dra-kubeconfig={by_hand.kubeconfig}",
-        f"--dra-context={by_hand.context}",
-        "--dra-allow-disruptive",
-    )
-
-
 def test_a_socket_that_it_does_not_miss_comes_back(
     by_hand: ByHand, suite: Suite, blind: str, look: Callable[[], Everything]
 ) -> None:
     before, there = look(), sockets(by_hand)
     others = ("driver.capacity.every-device-allocatable", "driver.registration.registers")
     chosen = f"--dra-check={','.join((LOST, *others))}"
-    done = suite.run(*disturbing(by_hand), blind, chosen, "-n2", "--dist=worksteal")
+    done = suite.run(*by_hand.disturbing(), blind, chosen, "-n2", "--dist=worksteal")
     assert done.report
     outcomes = done.outcomes()
     assert outcomes[LOST] == "failed"
@@ -179,7 +170,7 @@ def test_a_run_that_is_ended_in_the_middle_of_an_injury_undoes_it(
 ) -> None:
     check, is_there = INJURIES[injury]
     before, there = look(), sockets(by_hand)
-    process = suite.start(*disturbing(by_hand), blind, f"--dra-check={check}", workers)
+    process = suite.start(*by_hand.disturbing(), blind, f"--dra-check={check}", workers)
     assert poll(lambda: is_there(by_hand), 240), injury
     process.send_signal(signal.SIGTERM)
     done = suite.end(process)
@@ -240,7 +231,7 @@ def test_devices_in_use_are_left_to_their_holders(by_hand: ByHand, suite: Suite,
 def test_a_driver_that_somebody_keeps_as_it_is_cannot_be_judged(by_hand: ByHand, suite: Suite, vendors: str) -> None:
     check = "upgrade.downtime.unprepared-claim-waits"
     originals = [daemon_set["spec"]["template"]["spec"]["nodeSelector"] for daemon_set in driver_sets(by_hand)]
-    process = suite.start(*disturbing(by_hand), vendors, f"--dra-check={check}", "-n0")
+    process = suite.start(*by_hand.disturbing(), vendors, f"--dra-check={check}", "-n0")
     assert poll(lambda: is_nowhere(by_hand), 240)
     for daemon_set, original in zip(driver_sets(by_hand), originals, strict=True):
         selector = dict.fromkeys(daemon_set["spec"]["template"]["spec"]["nodeSelector"]) | original
