@@ -294,6 +294,27 @@ def test_failed_prepares_are_told_apart_by_whether_the_driver_was_asked(memory: 
     assert failures.context == "left out, claim not readable by the kubelet: unlucky, both"
 
 
+@pytest.mark.parametrize(
+    ("messages", "error"),
+    [
+        (['prepare resource claim: pod "ns/p": ResourceClaim not created yet'], OtherOutcome),
+        (["Failed to prepare: prepare dynamic resources: fetch ResourceClaim ns/c: forbidden"], OtherOutcome),
+        (["fetch ResourceClaim ns/c: forbidden", "NodePrepareResources failed: no"], CheckFailed),
+        ([], CheckFailed),
+    ],
+)
+def test_a_pod_that_waits_for_its_kubelet_and_not_for_the_driver_tells_nothing(
+    memory: Memory, messages: list[str], error: type[Exception]
+) -> None:
+    made = replace(workloads(memory), timeouts=Timeouts(1e-9))
+    made.pod("p")
+    for number, message in enumerate(messages):
+        event = {"kind": "Event", "metadata": {"name": f"e{number}", "namespace": "dra-1a2b3c"}, "message": message}
+        memory.put({**event, "reason": "FailedPrepareDynamicResources", "involvedObject": {"name": "p"}})
+    with pytest.raises(error):
+        made.await_running("p")
+
+
 def test_where_every_prepare_went_well_there_is_nothing_to_tell(memory: Memory) -> None:
     failures = workloads(memory).failed_prepares()
     assert (failures.by_driver, failures.others, failures.context) == ({}, {}, "")
