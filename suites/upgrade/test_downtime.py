@@ -11,7 +11,7 @@ from fixtures.driver.driver import Driver
 from fixtures.upgrade.downtime import await_devices_left, await_refusal, held_by, keep_devices
 from fixtures.upgrade.record_times import RecordTimes
 from fixtures.upgrade.survival import crash_containers, live_on
-from fixtures.upgrade.timings import AWAY, PAST_WITHDRAWAL, REGISTRATION_LOOK
+from fixtures.upgrade.timings import AWAY, PAST_WITHDRAWAL, REGISTRATION_LOOK, SOON
 from fixtures.workload.leaks import no_device_leaked
 from fixtures.workload.pod_state import changed
 from fixtures.workload.proofs import seen_devices
@@ -65,6 +65,8 @@ def test_prepared_claim_starts(check_run: CheckRun, driver: Driver, workloads: W
         refusals[crashed],
     )
     driver.start()
+    # The registration that the crash left stands until the kubelet sees the new one, and hides that it is not done yet.
+    live_on(workloads, [f"first-on-{crashed}"], SOON)
 
     freeze(driver, crashed)
     live_on(workloads, [f"first-on-{crashed}"], REGISTRATION_LOOK)

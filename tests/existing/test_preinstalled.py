@@ -105,11 +105,15 @@ def blind(by_hand: ByHand, vendors: str) -> str:
     return vendors
 
 
-def sockets(by_hand: ByHand) -> list[str]:
-    """Sockets of the vendor's driver, and what the suite has put aside, on all nodes; without the UIDs of its pods."""
+def sockets(by_hand: ByHand) -> set[tuple[str, str]]:
+    """Sockets of the vendor's driver, and what the suite has put aside: node and path, without the UIDs of its pods.
+
+    So what a pod that was killed left there counts as what the next one has made.
+    """
     find = "find /var/lib/kubelet/plugins/d-vendor.fake.dra /var/lib/kubelet/plugins_registry -type s"
-    found = [by_hand.commands.run(["docker", "exec", n, "sh", "-c", find], limit=60) for n in by_hand.nodes()]
-    return sorted(re.sub(r"[0-9a-f]{8}(-[0-9a-f]+){4}", "UID", path) for text in found for path in text.split())
+    found = {n: by_hand.commands.run(["docker", "exec", n, "sh", "-c", find], limit=60) for n in by_hand.nodes()}
+    uid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]+){4}")
+    return {(node, uid.sub("UID", path)) for node, text in found.items() for path in text.split()}
 
 
 def test_a_socket_that_it_does_not_miss_comes_back(
@@ -129,11 +133,11 @@ def test_a_socket_that_it_does_not_miss_comes_back(
 
 
 def is_aside(by_hand: ByHand) -> bool:
-    return any(".aside-" in path for path in sockets(by_hand))
+    return any(".aside-" in path for _, path in sockets(by_hand))
 
 
 def is_hung(by_hand: ByHand) -> bool:
-    return any(".hung-" in path for path in sockets(by_hand))
+    return any(".hung-" in path for _, path in sockets(by_hand))
 
 
 def is_stopped(by_hand: ByHand) -> bool:
